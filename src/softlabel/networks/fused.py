@@ -1,0 +1,91 @@
+"""One pass over the inputs for all students: forward product, losses, backward product, block by block.
+
+Each block of inputs is read once while it is in cache, and the gradient of every student comes out of two tall
+matrix products. Gradients are those of the mean loss over all rows of the pass.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from softlabel.networks.losses import loss_gradient
+from softlabel.networks.stack import Stack
+from softlabel.numerics import Inputs, Products
+
+CACHE_BYTES = 6 << 20
+
+
+def block_rows(stack_rows: int, inputs: Inputs) -> int:
+    """Examples a block: what the students make of it should stay in the processor's cache."""
+    return max(256, min(16384, CACHE_BYTES // (8 * max(1, stack_rows)), inputs.rows))
+
+
+class FusedPass:
+    """Gradients and outputs of a stack; holds the one buffer they need."""
+
+    def __init__(self, products: Products) -> None:
+        self.products = products
+        self._buffer = torch.empty(0, dtype=products.dtype)
+
+    def gradient(self, stack: Stack, inputs: Inputs, targets: Tensor, rows: Tensor | None = None) -> None:
+        """Set every slot's gradient of the mean loss, over all inputs or the given rows.
+
+        `targets` is (target distributions, outputs, n).
+        """
+        for slot in stack.slots():
+            slot.gradient.zero_()
+        weights = stack.hidden.value.to(self.products.input_dtype)
+        if rows is not None:
+            self._add_block(stack, weights, inputs.batch(rows), targets[..., rows], len(rows))
+            return
+        step = block_rows(stack.rows, inputs)
+        for start in range(0, inputs.rows, step):
+            stop = min(start + step, inputs.rows)
+            block = inputs.block(start, stop)
+            self._add_block(stack, weights, block, targets[..., start:stop], inputs.rows)
+
+    def logits(
+        self, stack: Stack, inputs: Inputs, weights: Tensor
+    ) -> Iterator[tuple[slice, list[Tensor], Tensor]]:
+        """For each block: its rows, every group's f (students, outputs, examples), and all W·x.
+
+        `weights` (2, rows, columns) must fit the inputs' columns. What is yielded is valid until the next block.
+        """
+        weights = weights.to(self.products.input_dtype)
+        step = block_rows(stack.rows, inputs)
+        for start in range(0, inputs.rows, step):
+            stop = min(start + step, inputs.rows)
+            z = self._forward(weights, inputs.block(start, stop))
+            outputs = []
+            for group in stack.groups:
+                first, second = group.halves(z)
+                outputs.append(group.logits(group.activation.value(first), group.activation.value(second)))
+            yield slice(start, stop), outputs, z
+
+    def _forward(self, weights: Tensor, block: Tensor) -> Tensor:
+        shape = (2, weights.shape[1], len(block))
+        size = shape[0] * shape[1] * shape[2]
+        if self._buffer.numel() < size:
+            self._buffer = torch.empty(size, dtype=self.products.dtype)
+        z = self._buffer[:size].view(shape)
+        self.products.forward(weights, block, z)
+        return z
+
+    def _add_block(self, stack: Stack, weights: Tensor, block: Tensor, targets: Tensor, total: int) -> None:
+        z = self._forward(weights, block)
+        for group in stack.groups:
+            halves = group.halves(z)
+            active = tuple(group.activation.value(half) for half in halves)
+            gradient = loss_gradient(
+                group.logits(*active), targets.index_select(0, group.target_rows), group.temperature
+            )
+            gradient.mul_(group.scale / total)
+            if group.train_output:
+                for h in range(2):
+                    group.output.gradient[h].baddbmm_(gradient, active[h].mT)
+            if group.output_bias is not None:
+                group.output_bias.gradient[0].add_(gradient.sum(2, keepdim=True), alpha=1 / group.scale)
+            for h, half in enumerate(halves):
+                group.activation.backward(torch.bmm(group.output.value[h].mT, gradient), half)
+        self.products.accumulate(stack.hidden.gradient, z, block)

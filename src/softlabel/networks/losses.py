@@ -1,0 +1,173 @@
+"""Labels and the one loss they all train with.
+
+Every loss here is a Kullback–Leibler divergence to a target distribution p:
+
+    soft    p = μ(z/T) from a teacher's logits z            KL(p ‖ μ(f))
+    hard    p = (1 + y)/2, one class certain                KL(p ‖ μ(f)) = ln(1 + e^{−yf})
+    smooth  p = (1 − s)·hard + s/K                          KL(p ‖ μ(f))
+
+with μ the sigmoid (one output) or the softmax (K outputs). Temperature T softens the labels only
+(`temperature_on="labels"`, the papers' theory, κ = 1/T), or both sides with its factor T²
+(`temperature_on="both"`, Hinton): T²·KL(μ(z/T) ‖ μ(f/T)). The gradient in f is μ(f) − p, or T(μ(f/T) − p).
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from scipy.special import expit, logit, softmax
+from torch import Tensor
+from torch.nn import functional
+
+from softlabel.errors import InputError, require
+
+SUM_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels of n examples: `values` is (n,) for two classes, (n, K) for K of them.
+
+    kind "hard": one-hot (or ±1); "logits": a teacher's outputs z; "probabilities": its soft labels p.
+    """
+
+    kind: Literal["hard", "logits", "probabilities"]
+    values: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        return len(self.values)
+
+    @property
+    def outputs(self) -> int:
+        """Outputs a student needs: 1 for two classes, K for more."""
+        return 1 if self.values.ndim == 1 else self.values.shape[1]
+
+    def targets(self, temperature: float = 1.0, smoothing: float = 0.0) -> np.ndarray:
+        """Target distributions p, as (outputs, n): the probability of class +1, or of each class."""
+        if self.kind == "hard":
+            p = (1 + self.values) / 2 if self.outputs == 1 else self.values
+        elif self.kind == "probabilities" and temperature == 1.0:
+            p = self.values
+        elif self.outputs == 1:
+            z = self.values if self.kind == "logits" else logit(self.values)
+            p = expit(z / temperature)
+        else:
+            with np.errstate(divide="ignore"):
+                z = self.values if self.kind == "logits" else np.log(self.values)
+            p = softmax(z / temperature, axis=1)
+        p = (1 - smoothing) * p + smoothing / max(2, self.outputs)
+        return np.atleast_2d(p.T)
+
+    def decisions(self) -> np.ndarray:
+        """The class each row is labelled with: ±1, or its index."""
+        if self.outputs > 1:
+            return self.values.argmax(axis=1)
+        return np.where(self.values > (0.5 if self.kind == "probabilities" else 0.0), 1, -1)
+
+
+def hard_labels(y: Any) -> Labels:
+    """Hard labels from ±1, 0/1, booleans, or class numbers 0 … K−1."""
+    y = np.asarray(y)
+    require(y.ndim == 1, f"hard labels must be one column, got shape {y.shape}")
+    if y.dtype.kind not in "iubf" or (
+        y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.round(y))).all()
+    ):
+        raise InputError("hard labels must be ±1, 0/1 or class numbers 0 … K−1; encode class names first")
+    classes = np.unique(y.astype(np.int64))
+    if len(classes) < 2:
+        raise InputError(f"labels have one class only ({classes.tolist()}); training needs at least two")
+    if len(classes) == 2 and classes.tolist() in ([-1, 1], [0, 1]):
+        return Labels("hard", np.where(y.astype(np.int64) == 1, 1.0, -1.0))
+    if classes[0] < 0 or not np.array_equal(classes, np.arange(classes[-1] + 1)):
+        raise InputError(
+            f"hard labels must be ±1, 0/1 or every class number 0 … K−1, got {classes[:6].tolist()}; "
+            "renumber them (numpy.unique(..., return_inverse=True) does)"
+        )
+    return Labels("hard", np.eye(len(classes))[y.astype(np.int64)])
+
+
+def teacher_logits(z: Any) -> Labels:
+    """Soft labels from a teacher's outputs: one column (two classes) or K columns."""
+    return Labels("logits", _finite("teacher logits", z))
+
+
+def soft_labels(p: Any) -> Labels:
+    """Soft labels from probabilities: of class +1 as one column, or of K classes summing to 1."""
+    p = _finite("soft labels", p)
+    if p.min() < 0 or p.max() > 1:
+        row = int(np.argwhere((p < 0) | (p > 1))[0][0])
+        raise InputError(
+            f"soft labels must lie in [0, 1], got {p[row].tolist()} at row {row}; "
+            "pass logits with teacher_logits() instead"
+        )
+    if p.ndim == 2:
+        off = np.abs(p.sum(axis=1) - 1)
+        if off.max() > SUM_TOLERANCE:
+            row = int(off.argmax())
+            raise InputError(
+                f"soft labels of a row must sum to 1, got {p[row].sum():.6g} at row {row}; "
+                "normalise them, or pass logits with teacher_logits()"
+            )
+        p = p / p.sum(axis=1, keepdims=True)
+    return Labels("probabilities", p)
+
+
+def _finite(what: str, values: Any) -> np.ndarray:
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    require(
+        values.ndim in (1, 2) and values.size > 0,
+        f"{what} must be one column, or one column a class, got shape {values.shape}",
+    )
+    if values.ndim == 2 and values.shape[1] == 2:
+        raise InputError(f"{what} of two classes must be one column (class +1), got two; pass the second one")
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise InputError(f"{what}: {values[row].tolist()} at row {row}; they must be finite")
+    return values
+
+
+def loss_gradient(logits: Tensor, targets: Tensor, temperature: Tensor | None) -> Tensor:
+    """Gradient of each example's loss in its logits, both (students, outputs, examples); overwrites logits.
+
+    `temperature` (students, 1, 1) is that of the student's side, None where it is 1 for all.
+    """
+    if temperature is not None:
+        logits.div_(temperature)
+    gradient = logits.sigmoid_() if logits.shape[1] == 1 else logits.softmax(dim=1)
+    gradient.sub_(targets)
+    if temperature is not None:
+        gradient.mul_(temperature)
+    return gradient
+
+
+def loss_values(logits: Tensor, targets: Tensor, temperature: Tensor | None) -> Tensor:
+    """Each example's loss, T²·KL(p ‖ μ(f/T)), as (students, examples) from (students, outputs, examples)."""
+    if temperature is not None:
+        logits = logits / temperature
+    if logits.shape[1] == 1:
+        entropy = torch.special.entr(targets) + torch.special.entr(1 - targets)
+        loss = functional.softplus(logits, threshold=40) - targets * logits - entropy
+    else:
+        loss = (-targets * torch.log_softmax(logits, dim=1) - torch.special.entr(targets)).sum(
+            1, keepdim=True
+        )
+    if temperature is not None:
+        loss = loss * temperature.square()
+    return loss.squeeze(1).clamp_min(0)
+
+
+def mistakes(logits: Tensor, truth: Tensor) -> Tensor:
+    """Which examples a student gets wrong, (students, examples); a tie is a mistake: 1(y f ≤ 0).
+
+    `truth` is ±1 (one output) or class numbers (K outputs).
+    """
+    if logits.shape[1] == 1:
+        return logits.squeeze(1) * truth <= 0
+    chosen = truth.expand(logits.shape[0], 1, -1)
+    own = logits.gather(1, chosen)
+    rivals = logits.scatter(1, chosen, -torch.inf).amax(1, keepdim=True)
+    return (own <= rivals).squeeze(1)

@@ -1,0 +1,249 @@
+"""Many students as one tall network.
+
+The hidden weights of all students stand in one tensor (2, rows, columns): first halves of the neurons, then second
+halves, students of one shape (a group) next to each other. One matrix product then serves them all, and the
+two halves of a symmetric student go through products of equal shape, so that they cancel to the bit.
+A student of odd width has a phantom neuron at the end of its second half, whose output weight stays 0.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from softlabel.networks.activations import Activation, activation
+from softlabel.networks.students import Student
+from softlabel.networks.two_layer import TwoLayer
+from softlabel.numerics import Inputs
+
+
+@dataclass
+class Slot:
+    """Numbers that learn, with students (or their rows) along dimension 1, and each one's step size."""
+
+    value: Tensor
+    gradient: Tensor
+    rate: Tensor
+    moments: tuple[Tensor, Tensor] | None = None
+
+    @classmethod
+    def of(cls, value: Tensor, rate: Tensor) -> "Slot":
+        return cls(value, torch.zeros_like(value), rate)
+
+    def keep(self, index: Tensor) -> "Slot":
+        """The same for a part of the students."""
+        moments = self.moments
+        return Slot(
+            self.value.index_select(1, index),
+            self.gradient.index_select(1, index),
+            self.rate.index_select(1, index),
+            None
+            if moments is None
+            else (moments[0].index_select(1, index), moments[1].index_select(1, index)),
+        )
+
+
+@dataclass
+class Group:
+    """Students of one shape. `members` are their numbers in the run; their rows are contiguous in each half."""
+
+    members: list[int]
+    width: int
+    half: int
+    outputs: int
+    activation: Activation
+    activation_name: str
+    first_row: int
+    output: Slot  # (2, students, outputs, half)
+    train_output: bool
+    output_bias: Slot | None  # (1, students, outputs, 1)
+    target_rows: Tensor  # (students,): which target distribution each learns from
+    temperature: Tensor | None  # (students, 1, 1): of the students' side, None where all are 1
+    scale: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scale = 1 / math.sqrt(self.width)
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.first_row, self.first_row + len(self.members) * self.half)
+
+    def halves(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """This group's part of (2, rows, examples), as two of (students, half, examples)."""
+        shape = (len(self.members), self.half, z.shape[-1])
+        return z[0, self.rows].view(shape), z[1, self.rows].view(shape)
+
+    def by_student(self, rows: Tensor) -> Tensor:
+        """This group's part of (2, rows, …), as (students, width, …), phantoms left out."""
+        part = rows[:, self.rows].unflatten(1, (len(self.members), self.half))
+        return part.transpose(0, 1).flatten(1, 2)[:, : self.width]
+
+    def logits(self, first: Tensor, second: Tensor) -> Tensor:
+        """f (students, outputs, examples) from the activations of both halves (students, half, examples)."""
+        logits = torch.bmm(self.output.value[0], first).add_(torch.bmm(self.output.value[1], second))
+        logits.mul_(self.scale)
+        return logits if self.output_bias is None else logits.add_(self.output_bias.value[0])
+
+
+class Stack:
+    """The students still in training."""
+
+    def __init__(
+        self,
+        students: Sequence[Student],
+        inputs: Inputs,
+        *,
+        outputs: int,
+        target_rows: Sequence[int],
+        dtype: torch.dtype,
+    ) -> None:
+        self.inputs = inputs
+        self.groups: list[Group] = []
+        starts, rates, radii = [], [], []
+        row = 0
+        for members in _by_shape(students):
+            group, hidden = _group(students, members, row, inputs, outputs, target_rows, dtype)
+            row = group.rows.stop
+            self.groups.append(group)
+            starts.append(hidden)
+            steps = [students[i].step for i in members]
+            limits = [_row_radius(students[i]) for i in members]
+            rates.append(torch.tensor(steps, dtype=dtype).repeat_interleave(group.half))
+            radii.append(torch.tensor(limits, dtype=dtype).repeat_interleave(group.half))
+        full = torch.cat(starts, dim=1)  # (2, rows, dimension [+1]) in float64
+        self.full_start = full.to(dtype)
+        self.start = inputs.reduce(full).to(dtype)
+        rate = torch.cat(rates)[None, :, None]
+        self.hidden = Slot.of(self.start.clone(), rate)
+        self.radius = torch.cat(radii)  # (rows,), infinite without projection
+
+    @property
+    def members(self) -> list[int]:
+        return [member for group in self.groups for member in group.members]
+
+    @property
+    def rows(self) -> int:
+        return self.start.shape[1]
+
+    def slots(self) -> list[Slot]:
+        """Everything that learns."""
+        slots = [self.hidden]
+        for group in self.groups:
+            if group.train_output:
+                slots.append(group.output)
+            if group.output_bias is not None:
+                slots.append(group.output_bias)
+        return slots
+
+    def full_weights(self) -> Tensor:
+        """Hidden weights on the user's own columns (2, rows, d [+1])."""
+        change = self.inputs.expand(self.hidden.value - self.start)
+        return self.full_start + change.to(self.full_start.dtype)
+
+    def by_student(self, rows: Tensor, reduce: str) -> Tensor:
+        """A value a row (2, rows) as one a student, by 'sum' or 'max', in the order of `members`."""
+        parts = [group.by_student(rows) for group in self.groups]
+        return torch.cat([part.sum(1) if reduce == "sum" else part.amax(1) for part in parts])
+
+    def network(self, member: int) -> TwoLayer:
+        """One student as a network on the user's columns."""
+        group = next(group for group in self.groups if member in group.members)
+        place = group.members.index(member)
+        rows = torch.arange(group.half) + group.first_row + place * group.half
+        change = (self.hidden.value - self.start).index_select(1, rows)
+        start = self.full_start.index_select(1, rows)
+        full = start + self.inputs.expand(change).to(start.dtype)
+        hidden = full.flatten(0, 1)[: group.width]
+        output = group.output.value[:, place].transpose(0, 1).flatten(1, 2)[:, : group.width]
+        bias = group.output_bias
+        return TwoLayer(
+            hidden[:, : self.inputs.dimension].clone(),
+            output.clone(),
+            None if bias is None else hidden[:, -1].clone(),
+            None if bias is None else bias.value[0, place, :, 0].clone(),
+            group.activation_name,
+        )
+
+    def keep(self, members: set[int]) -> None:
+        """Let all other students leave."""
+        kept_rows: list[Tensor] = []
+        groups: list[Group] = []
+        row = 0
+        for group in self.groups:
+            places = [p for p, member in enumerate(group.members) if member in members]
+            if not places:
+                continue
+            index = torch.tensor(places)
+            offsets = torch.arange(group.half)
+            kept_rows.append((group.first_row + index[:, None] * group.half + offsets).flatten())
+            group.members = [group.members[p] for p in places]
+            group.first_row = row
+            group.output = group.output.keep(index)
+            group.output_bias = None if group.output_bias is None else group.output_bias.keep(index)
+            group.target_rows = group.target_rows[index]
+            group.temperature = None if group.temperature is None else group.temperature[index]
+            row = group.rows.stop
+            groups.append(group)
+        self.groups = groups
+        index = torch.cat(kept_rows) if kept_rows else torch.empty(0, dtype=torch.long)
+        self.hidden = self.hidden.keep(index)
+        self.start = self.start.index_select(1, index)
+        self.full_start = self.full_start.index_select(1, index)
+        self.radius = self.radius[index]
+
+
+def _by_shape(students: Sequence[Student]) -> list[list[int]]:
+    shapes: dict[tuple[object, ...], list[int]] = {}
+    for number, s in enumerate(students):
+        shapes.setdefault((s.width, s.activation, s.train_output, s.biases), []).append(number)
+    return list(shapes.values())
+
+
+def _row_radius(student: Student) -> float:
+    return math.inf if student.radius is None else student.radius / math.sqrt(student.width)
+
+
+def _group(
+    students: Sequence[Student],
+    members: list[int],
+    first_row: int,
+    inputs: Inputs,
+    outputs: int,
+    target_rows: Sequence[int],
+    dtype: torch.dtype,
+) -> tuple[Group, Tensor]:
+    """One group and its hidden start (2, its rows, d [+1])."""
+    first = students[members[0]]
+    half = -(-first.width // 2)
+    dimension = inputs.dimension
+    hidden = torch.zeros(2, len(members), half, dimension + inputs.bias, dtype=torch.float64)
+    output = torch.zeros(2, len(members), outputs, half, dtype=torch.float64)
+    for place, number in enumerate(members):
+        student = students[number]
+        network = TwoLayer.at_start(
+            student.start, width=student.width, inputs=dimension, outputs=outputs, seed=student.seed
+        )
+        for h in range(2):
+            part = network.hidden[h * half : (h + 1) * half]
+            hidden[h, place, : len(part), :dimension] = part
+            output[h, place, :, : len(part)] = network.output[:, h * half : (h + 1) * half]
+    rate = torch.tensor([students[i].step for i in members], dtype=dtype)[None, :, None, None]
+    warm = [students[i].temperature if students[i].temperature_on == "both" else 1.0 for i in members]
+    bias = torch.zeros(1, len(members), outputs, 1, dtype=dtype)
+    group = Group(
+        members=list(members),
+        width=first.width,
+        half=half,
+        outputs=outputs,
+        activation=activation(first.activation),
+        activation_name=first.activation,
+        first_row=first_row,
+        output=Slot.of(output.to(dtype), rate),
+        train_output=first.train_output,
+        output_bias=Slot.of(bias, rate) if first.biases else None,
+        target_rows=torch.tensor([target_rows[i] for i in members]),
+        temperature=None if set(warm) == {1.0} else torch.tensor(warm, dtype=dtype)[:, None, None],
+    )
+    return group, hidden.flatten(1, 2)

@@ -1,0 +1,6 @@
+"""Blocks and streaming products that every fast path shares."""
+
+from softlabel.numerics.inputs import Inputs, prepare_inputs
+from softlabel.numerics.products import Products, has_bfloat16
+
+__all__ = ["Inputs", "Products", "has_bfloat16", "prepare_inputs"]

@@ -1,0 +1,290 @@
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softlabel.errors import DivergedError, InputError
+from softlabel.networks import Labels, Student, Validation, hard_labels, soft_labels, teacher_logits, train_students
+from softlabel.networks.activations import ACTIVATIONS
+from softlabel.networks.starts import STARTS
+from tests.networks.plain import plain_training
+
+
+def problem(n: int = 60, d: int = 7, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, dict[str, Labels]]:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d))
+    x /= np.linalg.norm(x, axis=1).max()
+    if classes == 2:
+        z = 4 * np.sin(3 * x[:, 0]) + x[:, 1]
+        return x, {
+            "hard": hard_labels(np.where(z > 0, 1, -1)),
+            "teacher": teacher_logits(z),
+            "soft": soft_labels(1 / (1 + np.exp(-z))),
+        }
+    z = x @ rng.standard_normal((d, classes)) * 5
+    p = np.exp(z) / np.exp(z).sum(1, keepdims=True)
+    return x, {"hard": hard_labels(z.argmax(1)), "teacher": teacher_logits(z), "soft": soft_labels(p)}
+
+
+LOSSES = [
+    {"labels": "hard"},
+    {"labels": "hard", "smoothing": 0.2},
+    {"labels": "teacher", "temperature": 3.0},
+    {"labels": "teacher", "temperature": 3.0, "temperature_on": "both"},
+    {"labels": "soft", "temperature": 2.0},
+    {"labels": "soft", "smoothing": 0.1},
+]
+
+
+def many(width: int = 6, **settings) -> list[Student]:
+    return [Student(width=width, seed=k, step=0.7, radius=0.9, **loss, **settings) for k, loss in enumerate(LOSSES)]
+
+
+def check_all(x, labels, students, tolerance, *, iterations=15, dtype=torch.float64, batches=None, **options):
+    precision = str(dtype).removeprefix("torch.")
+    run = train_students(x, students, labels, iterations=iterations, precision=precision, **options)
+    rule = {"optimiser": options["optimiser"]} if "optimiser" in options else {}
+    for trained in run:
+        student = trained.settings
+        truth, _ = plain_training(
+            x, student, labels[student.labels], iterations=iterations, dtype=dtype, batches=batches, **rule
+        )
+        np.testing.assert_allclose(trained.network.logits(x), truth, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_equals_a_plain_network_trained_alone(start, activation, classes):
+    x, labels = problem(classes=classes)
+    check_all(x, labels, many(start=start, activation=activation), 1e-10)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize(("train_output", "biases"), [(True, False), (False, True), (True, True)])
+def test_trainable_output_and_biases_equal_plain(train_output, biases, classes):
+    x, labels = problem(classes=classes)
+    check_all(x, labels, many(train_output=train_output, biases=biases), 1e-10)
+    check_all(x, labels, many(width=5, start="gaussian", train_output=train_output, biases=biases), 1e-10)
+
+
+@pytest.mark.parametrize("optimiser", ["gradient", "adam"])
+@pytest.mark.parametrize("n", [60, 9])  # more rows than columns, and fewer (rotated into their span)
+def test_mini_batches_equal_plain(optimiser, n):
+    x, labels = problem(n=n, d=20)
+    order = [np.random.default_rng([5, epoch]).permutation(n) for epoch in range(9)]
+    batches = [epoch[s : s + 4] for epoch in order for s in range(0, n, 4)]
+    check_all(x, labels, many(), 1e-10, batches=batches, batch_size=4, order_seed=5, optimiser=optimiser)
+
+
+@pytest.mark.parametrize("optimiser", ["gradient", "adam"])
+def test_few_rows_and_empty_columns_equal_plain(optimiser):
+    x, labels = problem(n=12, d=60)
+    x[:, ::3] = 0
+    students = [*many(), *many(biases=True), *many(width=4, activation="tanh")]
+    check_all(x, labels, students, 1e-10, optimiser=optimiser)
+
+
+def test_everything_at_once_equals_plain():
+    """Widths, starts, shapes, labels and losses mixed in one run, odd widths among them."""
+    x, labels = problem()
+    students = [
+        *many(),
+        *many(width=3, start="he"),
+        *many(width=5, start="glorot", train_output=True, activation="gelu"),
+        *many(width=2, biases=True),
+        *[dataclasses.replace(s, radius=None) for s in many(width=8)],
+    ]
+    check_all(x, labels, students, 1e-10)
+
+
+def test_float32_is_within_a_hundred_thousandth():
+    x, labels = problem()
+    check_all(x, labels, many(), 1e-5, dtype=torch.float32)
+
+
+def test_more_rows_than_a_block_holds(monkeypatch):
+    monkeypatch.setattr("softlabel.networks.fused.block_rows", lambda rows, inputs: 17)
+    x, labels = problem()
+    check_all(x, labels, [*many(), *many(width=3, start="he", train_output=True, biases=True)], 1e-10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(1, 300),
+    d=st.integers(1, 70),
+    widths=st.lists(st.integers(1, 40).map(lambda h: 2 * h), min_size=1, max_size=5),
+    precision=st.sampled_from(["float32", "float64"]),
+    classes=st.sampled_from([2, 3]),
+)
+def test_a_symmetric_start_is_exactly_zero(n, d, widths, precision, classes):
+    rng = np.random.default_rng(n * d)
+    x = rng.standard_normal((n, d))
+    z = np.tile([1.0, -1.0], n)[:n] if classes == 2 else np.eye(3)[np.arange(n) % 3]
+    seen = []
+    run = train_students(
+        x,
+        [Student(width=w, seed=k, labels="t") for k, w in enumerate(widths)],
+        {"t": teacher_logits(z), "hard": Labels("hard", z)},
+        iterations=1,
+        precision=precision,
+        record_every=1,
+        observe=lambda step, weights: seen.append([weights[k].logits(x) for k in range(len(widths))]),
+    )
+    assert all((f == 0).all() for f in seen[0])
+    assert all(trained.records["error"][0] == 1.0 for trained in run)  # y·0 ≤ 0 is an error
+
+
+def test_same_settings_give_the_same_bits_and_companions_only_rounding():
+    x, labels = problem(n=500, d=30)
+    students = [Student(width=w, seed=s, step=0.5) for w, s in itertools.product((4, 6, 8), range(4))]
+    together = train_students(x, students, labels, iterations=40)
+    again = train_students(x, students, labels, iterations=40)
+    for one, other in zip(together, again, strict=True):
+        assert torch.equal(one.network.hidden, other.network.hidden)
+    alone = [train_students(x, [student], labels, iterations=40)[0] for student in students]
+    for one, other in zip(together, alone, strict=True):
+        torch.testing.assert_close(one.network.hidden, other.network.hidden, rtol=0, atol=2e-6)
+
+
+def test_a_memory_mapped_table_equals_the_same_in_memory(tmp_path):
+    x, labels = problem(n=300, d=20)
+    x = x.astype(np.float32)
+    x[:, 3] = 0
+    np.save(tmp_path / "x.npy", x)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for options in ({}, {"batch_size": 50}):
+        kept = train_students(x, many(), labels, iterations=10, record_every=5, **options)
+        streamed = train_students(mapped, many(), labels, iterations=10, record_every=5, **options)
+        for one, other in zip(kept, streamed, strict=True):
+            assert torch.equal(one.network.hidden, other.network.hidden)
+            assert one.records == other.records
+
+
+def test_records_are_what_they_say():
+    x, labels = problem()
+    students = many()
+    networks: dict[int, list] = {}
+    run = train_students(
+        x,
+        students,
+        labels,
+        iterations=12,
+        precision="float64",
+        record_every=5,
+        observe_every=5,
+        observe=lambda step, weights: networks.__setitem__(step, [weights[k] for k in range(len(students))]),
+    )
+    y = labels["hard"].values
+    for k, trained in enumerate(run):
+        assert trained.records["step"] == [0, 5, 10, 12]
+        _, losses = plain_training(x, students[k], labels[students[k].labels], iterations=12)
+        np.testing.assert_allclose(trained.records["loss"][:3], [losses[0], losses[5], losses[10]], atol=1e-12)
+        start, last = networks[0][k], networks[12][k]
+        assert trained.records["error"][-1] == np.mean(y * last.logits(x) <= 0)
+        moved = (last.hidden - start.hidden).norm(dim=1).max() * np.sqrt(6) / 0.9
+        assert trained.records["displacement"][-1] == pytest.approx(float(moved))
+        flips = ((x @ last.hidden.numpy().T > 0) != (x @ start.hidden.numpy().T > 0)).mean()
+        assert trained.records["flipped"][-1] == pytest.approx(flips)
+
+
+def test_the_radius_holds_and_none_lets_go():
+    x, labels = problem()
+    bound = train_students(x, [Student(width=4, radius=0.05)], labels, iterations=60, record_every=10)[0]
+    free = train_students(x, [Student(width=4, radius=None)], labels, iterations=60, record_every=10)[0]
+    assert max(bound.records["displacement"]) <= 1 + 1e-6
+    assert bound.records["displacement"][-1] == pytest.approx(1, abs=1e-5)
+    assert free.records["displacement"][-1] > 0.2
+
+
+def test_tolerance_stops_a_student_that_rests_and_lets_the_others_go_on():
+    x, labels = problem()
+    students = [Student(width=4, radius=0.01), Student(width=4, radius=None, seed=1)]
+    run = train_students(x, students, labels, iterations=400, tolerance=1e-3)
+    assert run[0].stopped == "tolerance"
+    assert run[0].steps < 400
+    assert run[1].stopped == "iterations"
+    alone = train_students(x, students[1:], labels, iterations=400)[0]
+    torch.testing.assert_close(run[1].network.hidden, alone.network.hidden, rtol=0, atol=1e-4)
+
+
+def test_early_stopping_keeps_the_best_weights_of_each_student():
+    x, labels = problem(n=120)
+    held, y_held = x[80:], labels["hard"].values[80:]
+    train = {"hard": hard_labels(labels["hard"].values[:80])}
+    students = [Student(width=w, step=s, radius=None) for w, s in ((4, 5.0), (8, 0.5), (2, 20.0))]
+    seen: list[list[float]] = [[] for _ in students]
+
+    def watch(step, weights):
+        for k in weights.training:
+            seen[k].append(float(np.mean(y_held * weights[k].logits(held) <= 0)))
+
+    run = train_students(
+        x[:80],
+        students,
+        train,
+        iterations=300,
+        validation=Validation(held, y_held, every=1, patience=8),
+        observe=watch,
+    )
+    assert {trained.stopped for trained in run} >= {"validation"}
+    for k, trained in enumerate(run):
+        assert trained.validation_error == min(seen[k])
+        assert trained.best_step == int(np.argmin(seen[k]))
+        assert float(np.mean(y_held * trained.network.logits(held) <= 0)) == min(seen[k])
+        if trained.stopped == "validation":
+            assert trained.steps == trained.best_step + 8
+
+
+def test_validation_sees_columns_that_are_empty_in_training():
+    x, labels = problem(n=80, d=30)
+    train = x.copy()
+    train[:, 10:] = 0
+    y = labels["hard"].values
+    run = train_students(train, [Student(width=6)], y, iterations=3, validation=Validation(x, y))
+    error = run[0].validation_error
+    assert error == np.mean(y * run[0].network.logits(x) <= 0)
+
+
+def test_divergence_names_the_student_and_the_step():
+    x, labels = problem()
+    students = [Student(width=4), Student(width=6, seed=3, step=1e38, radius=None)]
+    with pytest.raises(DivergedError, match=r"student 1 \(width 6, seed 3, labels 'hard'\).*at step \d+"):
+        train_students(x, students, labels, iterations=20)
+
+
+X, LABELS = problem()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"inputs": X[:, 0]}, "rows and columns"),
+        ({"inputs": np.where(np.arange(60)[:, None] == 7, np.nan, X)}, "nan at row 7, column 0"),
+        ({"inputs": np.where(np.arange(7) == 2, np.inf, X)}, "inf at row 0, column 2"),
+        ({"inputs": X[:50]}, "'hard' have 60 rows, inputs have 50"),
+        ({"inputs": np.full((60, 2), "a")}, "must be numbers"),
+        ({"students": []}, "list is empty"),
+        ({"students": [Student(width=4, labels="tutor")]}, "unknown label array 'tutor'"),
+        ({"iterations": None}, "either iterations"),
+        ({"iterations": 0}, "must be ≥ 1"),
+        ({"epochs": 3}, "either iterations"),
+        ({"optimiser": "adamm"}, "did you mean 'adam'"),
+        ({"precision": "float16"}, "precision must be"),
+        ({"batch_size": 0}, "batch_size must be"),
+        ({"batch_size": 5, "tolerance": 0.1}, "tolerance needs full-batch"),
+        ({"tolerance": -1.0}, "tolerance must be"),
+        ({"record_every": 0}, "record_every must be"),
+        ({"validation": Validation(X[:, :3], LABELS["hard"].values)}, "7 columns as in training, got 3"),
+        ({"validation": Validation(X[:9], LABELS["hard"].values)}, "60 rows, its inputs have 9"),
+        ({"labels": {"hard": LABELS["hard"], "k": Labels("logits", np.zeros((60, 3)))}}, "disagree"),
+    ],
+)
+def test_bad_calls_say_what_is_wrong(change, message):
+    call = {"inputs": X, "students": [Student(width=4)], "labels": LABELS, "iterations": 2} | change
+    with pytest.raises(InputError, match=message):
+        train_students(**call)
