@@ -99,10 +99,14 @@ class Inputs:
 
 def fill(block: Tensor, rows: np.ndarray, *, keep: np.ndarray | None, bias: bool) -> None:
     """Write the kept columns of `rows`, and ones for the bias, into the first columns of `block`."""
-    chosen = np.ascontiguousarray(rows if keep is None else rows[:, keep])
-    block[:, : chosen.shape[1]] = torch.from_numpy(chosen)
+    chosen = rows if keep is None else rows[:, keep]
+    width = chosen.shape[1]
+    if block.dtype == torch.bfloat16:  # which NumPy does not know
+        block[:, :width] = torch.from_numpy(np.array(chosen))
+    else:
+        block.numpy()[:, :width] = chosen
     if bias:
-        block[:, chosen.shape[1]] = 1.0
+        block[:, width] = 1.0
 
 
 def prepare_inputs(
@@ -159,7 +163,9 @@ def _scan(inputs: np.ndarray) -> np.ndarray:
     for start in range(0, inputs.shape[0], rows):
         part = np.asarray(inputs[start : start + rows])
         # A sum is finite only if every term is (overflow is looked at closely below).
-        if not np.isfinite(part.sum(dtype=np.float64)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = part.sum(dtype=np.float64)
+        if not np.isfinite(total):
             bad = np.argwhere(~np.isfinite(part))
             if len(bad):
                 row, column = bad[0]
