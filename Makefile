@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/python -m softlabel.demo
+	@$(BIN)/python examples/small_students.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from benchmarks.measure import alternate, peak_megabytes, write
+from benchmarks.measure import MemoryWatch, alternate, write
+from softlabel.data import load_task
 from softlabel.errors import SoftlabelError
 from softlabel.networks import Student, teacher_logits
 from softlabel.networks.losses import hard_labels
@@ -23,17 +24,14 @@ WIDTHS, SEEDS = (4, 6, 8), 10
 
 
 def inputs_and_labels() -> tuple[np.ndarray, np.ndarray, str]:
-    """MNIST's training images and labels ±1; random images of the same shape where it cannot be had."""
+    """MNIST's training images and labels; random images of the same shape where it cannot be had."""
     try:
-        from softlabel.data import load
-
-        mnist = load("mnist")
-        x, digits = mnist.part("train")
-        return np.ascontiguousarray(x / 9.22), np.where(digits > 4, 1, -1), "mnist"
+        train = load_task("mnist").train
+        return train.inputs, train.labels > 4, "mnist"
     except SoftlabelError as reason:
         print(f"MNIST cannot be had ({reason}); random images instead, no column of them empty")
         rng = np.random.default_rng(0)
-        return rng.random((60000, 784), dtype=np.float32) / 16, rng.choice((-1, 1), 60000), "random"
+        return rng.random((60000, 784), dtype=np.float32) / 16, rng.random(60000) > 0.5, "random"
 
 
 def students() -> list[Student]:
@@ -118,15 +116,18 @@ def sgemm_rate(size: int = 4096) -> tuple[object, float]:
 def main() -> None:
     x, y, source = inputs_and_labels()
     grid = students()
-    labels = {"hard": hard_labels(y), "teacher": teacher_logits(6.0 * y + np.random.default_rng(1).normal(size=len(y)))}
+    labels = {
+        "hard": hard_labels(y),
+        "teacher": teacher_logits(6.0 * (2 * y - 1) + np.random.default_rng(1).normal(size=len(y))),
+    }
     targets = {
         "hard": torch.from_numpy(labels["hard"].targets()[0]).float(),
         "teacher": torch.from_numpy(labels["teacher"].targets(8.0)[0]).float(),
     }
-    before = peak_megabytes()
-    engine = Engine(x, labels, grid, "float32")
-    engine.step()
-    extra = peak_megabytes() - before
+    with MemoryWatch() as memory:
+        engine = Engine(x, labels, grid, "float32")
+        engine.step()
+    extra = memory.largest - memory.before
     loop, vmapped = PlainLoop(x, targets, grid), Vmapped(x, targets, grid)
     product, product_flops = sgemm_rate()
     rivals = {"engine": engine.step, "loop": loop.step, "vmap": vmapped.step, "sgemm": product}

@@ -7,7 +7,7 @@ alternate suffer the same noise.
 import ctypes
 import gc
 import json
-import resource
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,27 +25,37 @@ def alternate(rivals: dict[str, Callable[[], object]], rounds: int = 5) -> dict[
     return best
 
 
+class MemoryWatch:
+    """Within it, samples this process's anonymous memory (RssAnon; mapped files do not count), in megabytes."""
+
+    def __init__(self, interval: float = 0.005) -> None:
+        self.interval = interval
+        self.before = self.largest = float("nan")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> "MemoryWatch":
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+        self.before = self.largest = anonymous_megabytes()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._stop.wait(self.interval):
+            self.largest = max(self.largest, anonymous_megabytes())
+
+
 def anonymous_megabytes() -> float:
-    """Anonymous memory of this process now (RssAnon; files mapped into memory do not count)."""
-    return _status("RssAnon")
-
-
-def peak_megabytes() -> float:
-    """Largest resident memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _status(field: str) -> float:
+    """Anonymous memory of this process now."""
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
+        if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1024
-    return float("nan")
-
-
-def release_memory() -> None:
-    """Give freed memory back, so that a peak measured next is its own."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
+    raise RuntimeError("no RssAnon in /proc/self/status: this benchmark needs Linux")
 
 
 def write(name: str, result: dict[str, object]) -> None:

@@ -9,7 +9,16 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Labels": "softlabel.networks",
+    "Student": "softlabel.networks",
+    "TwoLayer": "softlabel.networks",
+    "Validation": "softlabel.networks",
+    "hard_labels": "softlabel.networks",
     "load": "softlabel.data",
+    "load_task": "softlabel.data",
+    "soft_labels": "softlabel.networks",
+    "teacher_logits": "softlabel.networks",
+    "train_students": "softlabel.networks",
 }
 
 __all__ = sorted(_HOMES)

@@ -2,6 +2,8 @@ import math
 
 import numpy as np
 import pytest
+import safetensors.torch
+import torch
 
 from softlabel.errors import InputError
 from softlabel.networks import TwoLayer
@@ -32,3 +34,23 @@ def test_parameters_count_every_stored_number():
 def test_wrong_number_of_columns():
     with pytest.raises(InputError, match=r"inputs must have 4 columns as in training, got shape \(2, 3\)"):
         TwoLayer.at_start("gaussian", width=5, inputs=4).logits(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("biases", [False, True])
+def test_saved_and_loaded_networks_are_the_same(biases, tmp_path):
+    network = TwoLayer.at_start("he", width=5, inputs=4, outputs=3, biases=biases, activation="tanh")
+    network.save(tmp_path / "deep" / "net.safetensors")
+    back = TwoLayer.load(tmp_path / "deep" / "net.safetensors")
+    x = np.random.default_rng(0).standard_normal((6, 4))
+    np.testing.assert_array_equal(network.logits(x), back.logits(x))
+
+
+def test_files_that_are_no_students(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        TwoLayer.load(tmp_path / "missing.safetensors")
+    (tmp_path / "cut.safetensors").write_bytes(b"\x10\x00")
+    with pytest.raises(InputError, match="cannot be read"):
+        TwoLayer.load(tmp_path / "cut.safetensors")
+    safetensors.torch.save_file({"hidden": torch.zeros(2, 2)}, tmp_path / "other.safetensors")
+    with pytest.raises(InputError, match="not one of a two-layer student"):
+        TwoLayer.load(tmp_path / "other.safetensors")

@@ -13,12 +13,15 @@ from softlabel.networks.losses import loss_gradient
 from softlabel.networks.stack import Stack
 from softlabel.numerics import Inputs, Products
 
-CACHE_BYTES = 6 << 20
+HIDDEN_BYTES = 2 << 20
+INPUT_BYTES = 4 << 20
 
 
 def block_rows(stack_rows: int, inputs: Inputs) -> int:
-    """Examples a block: what the students make of it should stay in the processor's cache."""
-    return max(256, min(16384, CACHE_BYTES // (8 * max(1, stack_rows)), inputs.rows))
+    """Examples a block, so that the block and what the students make of it stay in the processor's cache."""
+    hidden = HIDDEN_BYTES // (8 * max(1, stack_rows))
+    read = INPUT_BYTES // (4 * inputs.columns)
+    return min(inputs.rows, max(256, min(hidden, read)))
 
 
 class FusedPass:
@@ -45,9 +48,7 @@ class FusedPass:
             block = inputs.block(start, stop)
             self._add_block(stack, weights, block, targets[..., start:stop], inputs.rows)
 
-    def logits(
-        self, stack: Stack, inputs: Inputs, weights: Tensor
-    ) -> Iterator[tuple[slice, list[Tensor], Tensor]]:
+    def logits(self, stack: Stack, inputs: Inputs, weights: Tensor) -> Iterator[tuple[slice, list[Tensor], Tensor]]:
         """For each block: its rows, every group's f (students, outputs, examples), and all W·x.
 
         `weights` (2, rows, columns) must fit the inputs' columns. What is yielded is valid until the next block.

@@ -71,9 +71,7 @@ def hard_labels(y: Any) -> Labels:
     """Hard labels from ±1, 0/1, booleans, or class numbers 0 … K−1."""
     y = np.asarray(y)
     require(y.ndim == 1, f"hard labels must be one column, got shape {y.shape}")
-    if y.dtype.kind not in "iubf" or (
-        y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.round(y))).all()
-    ):
+    if y.dtype.kind not in "iubf" or (y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.round(y))).all()):
         raise InputError("hard labels must be ±1, 0/1 or class numbers 0 … K−1; encode class names first")
     classes = np.unique(y.astype(np.int64))
     if len(classes) < 2:
@@ -152,9 +150,7 @@ def loss_values(logits: Tensor, targets: Tensor, temperature: Tensor | None) -> 
         entropy = torch.special.entr(targets) + torch.special.entr(1 - targets)
         loss = functional.softplus(logits, threshold=40) - targets * logits - entropy
     else:
-        loss = (-targets * torch.log_softmax(logits, dim=1) - torch.special.entr(targets)).sum(
-            1, keepdim=True
-        )
+        loss = (-targets * torch.log_softmax(logits, dim=1) - torch.special.entr(targets)).sum(1, keepdim=True)
     if temperature is not None:
         loss = loss * temperature.square()
     return loss.squeeze(1).clamp_min(0)

@@ -30,9 +30,7 @@ class Parity:
     rows: int
 
 
-def gradient_parity(
-    inputs: Any, students: Sequence[Student], targets: Tensor, target_rows: Sequence[int]
-) -> Parity:
+def gradient_parity(inputs: Any, students: Sequence[Student], targets: Tensor, target_rows: Sequence[int]) -> Parity:
     """Compare the students' first gradient in both precisions; `targets` is (distinct, outputs, n)."""
     biases = any(student.biases for student in students)
     sample = inputs[:SAMPLE]

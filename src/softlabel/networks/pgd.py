@@ -145,9 +145,7 @@ def train_students(
         run.watch(steps, record_every, observe, observe_every, last=True)
         run.validate(steps)
     run.finish(run.stack.members, "iterations", steps)
-    return TrainingRun(
-        tuple(run.finished[i] for i in range(len(students))), time.perf_counter() - began, run.parity
-    )
+    return TrainingRun(tuple(run.finished[i] for i in range(len(students))), time.perf_counter() - began, run.parity)
 
 
 @dataclass
@@ -161,9 +159,7 @@ class _Batches:
     _order: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
 
     def __post_init__(self) -> None:
-        require(
-            self.size is None or self.size >= 1, f"batch_size must be a whole number ≥ 1, got {self.size}"
-        )
+        require(self.size is None or self.size >= 1, f"batch_size must be a whole number ≥ 1, got {self.size}")
 
     @property
     def full(self) -> bool:
@@ -181,6 +177,11 @@ class _Batches:
             rng = np.random.default_rng([self.seed, epoch])
             self._epoch, self._order = epoch, torch.from_numpy(rng.permutation(self.count))
         return self._order[place * self.size : (place + 1) * self.size]
+
+
+def count_steps(rows: int, epochs: int, batch_size: int | None) -> int:
+    """Steps that so many epochs take."""
+    return epochs * _Batches(rows, batch_size, 0).per_epoch
 
 
 def _steps(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
@@ -237,9 +238,7 @@ class _Run:
         if self.products.rounded:
             self.parity = gradient_parity(inputs, self.students, self.targets, target_rows)
         self.fused = FusedPass(self.products)
-        self.stopping = (
-            None if validation is None else EarlyStopping(validation, self.stack, self.products, biases)
-        )
+        self.stopping = None if validation is None else EarlyStopping(validation, self.stack, self.products, biases)
         self.finished: dict[int, TrainedStudent] = {}
         self.records: list[dict[str, list[float]]] = [{} for _ in students]
 
@@ -257,9 +256,7 @@ class _Run:
         if before is not None and self.tolerance is not None:
             moved = stack.by_student((stack.hidden.value - before).square().sum(-1), "sum").sqrt()
             rates = torch.tensor([self.students[i].step for i in stack.members])
-            resting = [
-                m for m, rest in zip(stack.members, moved <= self.tolerance * rates, strict=True) if rest
-            ]
+            resting = [m for m, rest in zip(stack.members, moved <= self.tolerance * rates, strict=True) if rest]
             self.finish(resting, "tolerance", step + 1)
 
     def _hold_still(self) -> None:
@@ -321,9 +318,7 @@ class _Run:
 
 def _named(labels: Labels | Mapping[str, Labels] | Any) -> dict[str, Labels]:
     if isinstance(labels, Mapping):
-        return {
-            name: given if isinstance(given, Labels) else hard_labels(given) for name, given in labels.items()
-        }
+        return {name: given if isinstance(given, Labels) else hard_labels(given) for name, given in labels.items()}
     return {"hard": labels if isinstance(labels, Labels) else hard_labels(labels)}
 
 
@@ -331,18 +326,14 @@ def _agreed(named: Mapping[str, Labels], rows: int) -> int:
     """The number of outputs on which all label arrays agree; raises where lengths or classes differ."""
     for name, given in named.items():
         if given.rows != rows:
-            raise InputError(
-                f"labels '{name}' have {given.rows} rows, inputs have {rows}; they must match row by row"
-            )
+            raise InputError(f"labels '{name}' have {given.rows} rows, inputs have {rows}; they must match row by row")
     outputs = {name: given.outputs for name, given in named.items()}
     if len(set(outputs.values())) > 1:
         raise InputError(f"label arrays disagree about the number of classes: {outputs} outputs")
     return next(iter(outputs.values()))
 
 
-def _targets(
-    named: Mapping[str, Labels], students: Sequence[Student], dtype: torch.dtype
-) -> tuple[Tensor, list[int]]:
+def _targets(named: Mapping[str, Labels], students: Sequence[Student], dtype: torch.dtype) -> tuple[Tensor, list[int]]:
     """Distinct target distributions (distinct, outputs, n), and which of them each student learns from."""
     distinct: dict[tuple[str, float, float], int] = {}
     tables, rows = [], []

@@ -39,9 +39,7 @@ class Slot:
             self.value.index_select(1, index),
             self.gradient.index_select(1, index),
             self.rate.index_select(1, index),
-            None
-            if moments is None
-            else (moments[0].index_select(1, index), moments[1].index_select(1, index)),
+            None if moments is None else (moments[0].index_select(1, index), moments[1].index_select(1, index)),
         )
 
 

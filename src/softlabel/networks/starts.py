@@ -24,9 +24,7 @@ _HIDDEN: dict[str, Draw] = {
     "symmetric": lambda rng, width, inputs: np.tile(rng.standard_normal((width // 2, inputs)), (2, 1)),
     "gaussian": lambda rng, width, inputs: rng.standard_normal((width, inputs)),
     "he": lambda rng, width, inputs: rng.standard_normal((width, inputs)) * math.sqrt(2 / inputs),
-    "glorot": lambda rng, width, inputs: (
-        rng.uniform(-1, 1, (width, inputs)) * math.sqrt(6 / (inputs + width))
-    ),
+    "glorot": lambda rng, width, inputs: rng.uniform(-1, 1, (width, inputs)) * math.sqrt(6 / (inputs + width)),
 }
 STARTS = tuple(_HIDDEN)
 

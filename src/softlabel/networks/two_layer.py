@@ -7,17 +7,19 @@ with the output weights a fixed at ±1 and no biases in the papers' setting. K c
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.errors import require
+from softlabel.errors import InputError, require
 from softlabel.networks.activations import activation
 from softlabel.networks.starts import draw_start
 
 BLOCK = 8192
+_TENSORS = ("hidden", "output", "hidden_bias", "output_bias")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,29 @@ class TwoLayer:
         """Numbers that a stored student holds (fixed output signs included)."""
         tensors = (self.hidden, self.output, self.hidden_bias, self.output_bias)
         return sum(tensor.numel() for tensor in tensors if tensor is not None)
+
+    def save(self, path: Path) -> None:
+        """Write the network as safetensors."""
+        from safetensors.torch import save_file
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tensors = {name: getattr(self, name) for name in _TENSORS if getattr(self, name) is not None}
+        save_file(tensors, path, metadata={"format": "softlabel-two-layer-1", "activation": self.activation})
+
+    @classmethod
+    def load(cls, path: Path) -> "TwoLayer":
+        """Read what `save` wrote."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError) as problem:
+            raise InputError(f"student '{path}' cannot be read: {problem}") from problem
+        if metadata.get("format") != "softlabel-two-layer-1":
+            raise InputError(f"student '{path}' is a safetensors file, but not one of a two-layer student")
+        return cls(**tensors, activation=metadata["activation"])
 
     def logits(self, inputs: Any) -> np.ndarray:
         """f for each row: (n,) with one output, (n, K) with K.

@@ -52,8 +52,7 @@ class EarlyStopping:
             raise InputError(f"validation labels have {labels.rows} rows, its inputs have {self.inputs.rows}")
         require(
             self.inputs.dimension == stack.inputs.dimension,
-            f"validation inputs must have {stack.inputs.dimension} columns as in training, "
-            f"got {self.inputs.dimension}",
+            f"validation inputs must have {stack.inputs.dimension} columns as in training, got {self.inputs.dimension}",
         )
         truth = torch.from_numpy(labels.decisions())
         self.truth = truth.to(products.dtype) if labels.outputs == 1 else truth

@@ -109,9 +109,7 @@ def fill(block: Tensor, rows: np.ndarray, *, keep: np.ndarray | None, bias: bool
         block[:, width] = 1.0
 
 
-def prepare_inputs(
-    inputs: Any, *, bias: bool, dtype: torch.dtype, rotate: bool = True, compact: bool = True
-) -> Inputs:
+def prepare_inputs(inputs: Any, *, bias: bool, dtype: torch.dtype, rotate: bool = True, compact: bool = True) -> Inputs:
     """Check the inputs (two dimensions, finite) and lay them out for training.
 
     `bias` appends a column of ones; `rotate=False` is for rules that a rotation would change (Adam);

@@ -1,0 +1,87 @@
+"""Verbs, exit codes and the one line an error is.
+
+Exit codes: 0 done, 2 the user's input is wrong, 1 anything else, 130 interrupted. Nothing heavy is imported here,
+so `--help` answers at once; each verb imports what it needs when it runs.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from softlabel import __version__
+from softlabel.cli import data
+from softlabel.cli.train import train
+from softlabel.errors import InputError, SoftlabelError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="softlabel",
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Soft labels or hard ones? How small a student? What can be proved?",
+    epilog="Every verb answers [bold]--help[/bold] with examples, and [bold]--json[/bold] with one JSON document.",
+)
+app.add_typer(data.app, name="data")
+app.command()(train)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"softlabel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; every error is one line on stderr."""
+    try:
+        code = typer.main.get_command(app).main(arguments, prog_name="softlabel", standalone_mode=False)
+        if code == INTERRUPTED:  # Typer turns an interrupt into this code
+            raise KeyboardInterrupt
+        return code if isinstance(code, int) else 0
+    except typer.TyperException as problem:
+        message = problem.format_message()
+        return _say(message, 2) if message else 0  # empty: a group was called without a verb and showed its help
+    except InputError as problem:
+        return _say(str(problem), 2)
+    except SoftlabelError as problem:
+        return _say(str(problem), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as problem:
+        if os.environ.get("SOFTLABEL_DEBUG"):
+            raise
+        return _say(f"unexpected {type(problem).__name__}: {problem} (SOFTLABEL_DEBUG=1 shows where)", 1)
+
+
+def main() -> None:
+    """The `softlabel` command."""
+    sys.exit(run())
+
+
+def _say(message: str, code: int) -> int:
+    print(f"softlabel: {_one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())

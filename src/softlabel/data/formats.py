@@ -1,0 +1,83 @@
+"""The file formats that image data sets are published in: IDX (MNIST) and CIFAR's binary batches."""
+
+from pathlib import Path
+
+import numpy as np
+
+from softlabel.errors import InputError
+
+_IDX_TYPES = {
+    0x08: np.dtype(np.uint8),
+    0x09: np.dtype(np.int8),
+    0x0B: np.dtype(">i2"),
+    0x0C: np.dtype(">i4"),
+    0x0D: np.dtype(">f4"),
+    0x0E: np.dtype(">f8"),
+}
+
+
+def parse_idx(content: bytes, name: str, ndim: int | None = None) -> np.ndarray:
+    """The array that an IDX file holds.
+
+    The file is: two zero bytes, a type code, the number of dimensions, each dimension as a big-endian
+    32-bit integer, then the values in row-major order.
+    """
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _IDX_TYPES:
+        raise InputError(
+            f"'{name}' is not an IDX file: it starts with {content[:4].hex(' ') or 'nothing'}, not with "
+            f"00 00 and a type code; was it decompressed?"
+        )
+    dtype, found = _IDX_TYPES[content[2]], content[3]
+    if ndim is not None and found != ndim:
+        raise InputError(f"'{name}' holds an IDX array of {found} dimensions where {ndim} are expected")
+    header = 4 + 4 * found
+    if len(content) < header:
+        raise InputError(f"'{name}' is truncated: {len(content)} bytes, its IDX header alone takes {header}")
+    shape = tuple(int(size) for size in np.frombuffer(content, dtype=">u4", count=found, offset=4))
+    values = 1
+    for size in shape:
+        values *= size
+    expected = header + values * dtype.itemsize
+    if len(content) != expected:
+        state = "truncated" if len(content) < expected else "too long"
+        raise InputError(f"'{name}' is {state}: {len(content)} bytes where its shape {shape} takes {expected}")
+    array = np.frombuffer(content, dtype=dtype, offset=header).reshape(shape)
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def format_idx(array: np.ndarray) -> bytes:
+    """The IDX file that holds `array`."""
+    for code, dtype in _IDX_TYPES.items():
+        if array.dtype == dtype.newbyteorder("="):
+            shape = np.array(array.shape, dtype=">u4").tobytes()
+            return bytes([0, 0, code, array.ndim]) + shape + array.astype(dtype).tobytes()
+    raise InputError(f"IDX files hold no {array.dtype} values: convert them to uint8, int, or float first")
+
+
+def parse_cifar(content: bytes, name: str, shape: tuple[int, ...] = (3, 32, 32)) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels (n, channels·height·width) and labels (n,), both uint8, of one CIFAR binary batch.
+
+    Each record is a label byte and then the channel planes, each in row-major order.
+    """
+    record = 1 + int(np.prod(shape))
+    if not content or len(content) % record:
+        raise InputError(
+            f"'{name}' is no CIFAR binary batch or is truncated: {len(content)} bytes are not a whole number "
+            f"of {record}-byte records"
+        )
+    records = np.frombuffer(content, dtype=np.uint8).reshape(-1, record)
+    return records[:, 1:], records[:, 0]
+
+
+def format_cifar(images: np.ndarray, labels: np.ndarray) -> bytes:
+    """The CIFAR binary batch of `images` (n, pixels, 3), channels interleaved, and `labels` (n,)."""
+    planes = images.transpose(0, 2, 1).reshape(len(images), -1)
+    return np.concatenate([labels[:, None], planes], axis=1).astype(np.uint8, copy=False).tobytes()
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, or one line that says why it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None

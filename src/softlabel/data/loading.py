@@ -1,0 +1,59 @@
+"""`load`: the one door to examples, whether they have a name or lie in a file."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from softlabel.data.catalogue import CATALOGUE, find
+from softlabel.data.dataset import Dataset
+from softlabel.data.named import load_named
+from softlabel.data.rules import class_pair
+from softlabel.data.rules import leave_out as labels_left
+from softlabel.data.tables import load_table
+from softlabel.errors import InputError
+
+
+def load(
+    data: str | Path,
+    label: str | int | None = None,
+    *,
+    drop: Sequence[str] = (),
+    classes: str | Sequence[str | int] | None = None,
+    leave_out: str | Sequence[str | int] | None = None,
+    keep_constant: bool = False,
+    mmap: bool = False,
+) -> Dataset:
+    """A named data set (`load("mnist")`) or a user's table (`load("heart.csv", label="sick")`).
+
+    `classes` ('cat,dog') keeps the examples of two classes, `leave_out` ('1,7') all but those of the named
+    ones; labels keep their meaning, as indices into all of the set's classes. `drop`, `keep_constant` and
+    `mmap` are for tables, see `load_table`.
+    """
+    if classes is not None and leave_out is not None:
+        raise InputError(f"classes '{classes}' and leave-out '{leave_out}' are both given: give one of them")
+    if isinstance(data, str) and data in CATALOGUE:
+        if label is not None or drop:
+            raise InputError(f"data set '{data}' has its own labels and inputs: leave out --label and --drop")
+        return load_named(data, _wanted(CATALOGUE[data].classes, classes, leave_out))
+    if isinstance(data, str) and not (Path(data).suffix or "/" in data or Path(data).exists()):
+        find(data)
+    dataset = load_table(data, label, drop, keep_constant, mmap)
+    wanted = _wanted(dataset.classes, classes, leave_out)
+    if wanted is None:
+        return dataset
+    rows = np.flatnonzero(np.isin(dataset.labels, wanted))
+    return replace(
+        dataset,
+        inputs=dataset.inputs[rows],
+        labels=dataset.labels[rows],
+        parts={"train": slice(0, len(rows))},
+    )
+
+
+def _wanted(names: Sequence[str], classes, leave_out) -> list[int] | None:
+    """The labels to keep, None for all."""
+    if classes is not None:
+        return list(class_pair(classes, names))
+    return None if leave_out is None else labels_left(leave_out, names)

@@ -1,0 +1,70 @@
+"""From the raw files of a named set to a `Dataset`."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from softlabel.data import cache
+from softlabel.data.catalogue import NamedSet, find
+from softlabel.data.dataset import Dataset
+from softlabel.data.formats import parse_cifar, parse_idx, read_bytes
+
+_Block = tuple[str, np.ndarray, np.ndarray]  # part, pixels (n, d), labels (n,)
+
+
+def load_named(name: str, keep: Iterable[int] | None = None) -> Dataset:
+    """A named set, fetched first where the cache does not have it.
+
+    Pixels are divided by the largest value they can take, so inputs lie in [0, 1]. `keep` lists the labels of
+    the examples wanted; the others are left out before pixels become floats, which saves most of the memory.
+    """
+    entry = find(name)
+    read, top = (_digits, 16) if entry.format == "digits" else (_raw, 255)
+    wanted = range(len(entry.classes)) if keep is None else list(keep)
+    blocks, labels, edge = [], [], 0
+    for part, pixels, block_labels in read(entry):
+        rows = np.isin(block_labels, wanted)
+        blocks.append(pixels[rows])
+        labels.append(block_labels[rows])
+        edge += len(blocks[-1]) if part == "train" else 0
+    inputs = np.empty((sum(map(len, blocks)), blocks[0].shape[1]), dtype=np.float32)
+    filled = 0
+    for pixels in blocks:
+        np.divide(pixels, top, out=inputs[filled : filled + len(pixels)], dtype=np.float32)
+        filled += len(pixels)
+    parts = {"train": slice(0, edge), "test": slice(edge, len(inputs))}
+    return Dataset(
+        name=entry.name,
+        inputs=inputs,
+        labels=np.concatenate(labels).astype(np.int64),
+        classes=entry.classes,
+        parts={part: parts[part] for part in entry.examples},
+        image_shape=entry.image_shape,
+    )
+
+
+def _digits(entry: NamedSet) -> Iterator[_Block]:
+    from sklearn.datasets import load_digits
+
+    pixels, labels = load_digits(return_X_y=True)
+    yield "train", np.asarray(pixels), np.asarray(labels)
+
+
+def _raw(entry: NamedSet) -> Iterator[_Block]:
+    folder = cache.fetch(entry.name).folder
+    assert folder is not None
+    files = [(file.name, folder / file.name) for file in entry.files]
+    if entry.format == "idx":
+        (images, labels, test_images, test_labels) = files
+        yield "train", *_idx_pair(images, labels)
+        yield "test", *_idx_pair(test_images, test_labels)
+    else:
+        for name, path in files:
+            part = "test" if name.startswith("test") else "train"
+            yield part, *parse_cifar(read_bytes(path), name, entry.image_shape)
+
+
+def _idx_pair(images, labels) -> tuple[np.ndarray, np.ndarray]:
+    (image_name, image_path), (label_name, label_path) = images, labels
+    pixels = parse_idx(read_bytes(image_path), image_name, ndim=3)
+    return pixels.reshape(len(pixels), -1), parse_idx(read_bytes(label_path), label_name, ndim=1)

@@ -1,0 +1,114 @@
+"""From class labels to the two sides −1 and +1.
+
+Labels are indices into a tuple of class names. In a rule a number means the class of that value where every
+class name is a number ('0'..'9', '-1' and '1'), and the class of that index otherwise (fashion-mnist's
+`label>4`).
+"""
+
+import operator
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from softlabel.errors import InputError, unknown
+
+_RULE = re.compile(r"\s*label\s*(>=|<=|==|!=|>|<|\bin\b)\s*(.+?)\s*")
+_ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
+def class_values(classes: Sequence[str]) -> np.ndarray:
+    """The number each class stands for: its name where all names are numbers, else its index."""
+    try:
+        return np.array([float(name) for name in classes])
+    except ValueError:
+        return np.arange(len(classes), dtype=float)
+
+
+def find_class(name: str | int, classes: Sequence[str]) -> int:
+    """The index of the class called `name`, or of the class that the number `name` stands for."""
+    text = str(name).strip()
+    folded = [known.casefold() for known in classes]
+    if text in classes:
+        return list(classes).index(text)
+    if text.casefold() in folded:
+        return folded.index(text.casefold())
+    value, values = _number(text), class_values(classes).tolist()
+    if value not in values:
+        raise unknown("class", text, classes)
+    return values.index(value)
+
+
+def class_names(names: str | Sequence[str | int]) -> list[str]:
+    """The names in 'cat,dog' or in a list of names."""
+    parts = names.split(",") if isinstance(names, str) else names
+    found = [str(part).strip() for part in parts]
+    if not found or "" in found:
+        raise InputError(f"class names '{names}' have an empty name: write them as 'cat,dog'")
+    return found
+
+
+def binary_rule(rule: str, labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    """+1 where the rule holds and −1 elsewhere, as float32 (n,).
+
+    A rule is `label>4`, with any of > >= < <= == !=, or `label in 0,2,4`. Classes are named by number or by
+    name; names have no order, so > >= < <= take numbers only.
+    """
+    parsed = _RULE.fullmatch(rule)
+    if parsed is None:
+        raise InputError(f"task '{rule}' is not a rule: write it as 'label>4', 'label==cat' or 'label in 0,2,4'")
+    sign, text = parsed.groups()
+    values = class_values(classes)
+    if sign in _ORDERS:
+        bound = _number(text)
+        if bound is None:
+            raise InputError(f"task '{rule}' compares with '{text}', which is no number: use ==, != or in for names")
+        side = _ORDERS[sign](values, bound)
+    else:
+        named = [find_class(name, classes) for name in (class_names(text) if sign == "in" else [text])]
+        side = np.isin(np.arange(len(classes)), named) != (sign == "!=")
+    y = np.where(side[labels], np.float32(1), np.float32(-1))
+    if len(y) and (y == y[0]).all():
+        raise InputError(
+            f"task '{rule}' puts every example on one side ({'+1' if y[0] > 0 else '−1'}): "
+            f"choose a rule that divides the classes {', '.join(_present(labels, classes))}"
+        )
+    return y
+
+
+def class_pair(names: str | Sequence[str | int], classes: Sequence[str]) -> tuple[int, int]:
+    """The labels of the two classes of 'cat,dog': the first becomes −1, the second +1."""
+    found = class_names(names)
+    if len(found) != 2:
+        raise InputError(f"classes '{','.join(found)}' name {len(found)}, not two: write them as 'cat,dog'")
+    first, second = (find_class(name, classes) for name in found)
+    if first == second:
+        raise InputError(f"classes '{','.join(found)}' name the same class twice: name two different ones")
+    return first, second
+
+
+def pair_signs(pair: tuple[int, int], labels: np.ndarray) -> np.ndarray:
+    """−1 for the first class of the pair and +1 for the second, as float32 (n,)."""
+    return np.where(labels == pair[1], np.float32(1), np.float32(-1))
+
+
+def leave_out(names: str | Sequence[str | int], classes: Sequence[str]) -> list[int]:
+    """The labels of all classes but the named ones."""
+    out = {find_class(name, classes) for name in class_names(names)}
+    kept = [label for label in range(len(classes)) if label not in out]
+    if len(kept) < 2:
+        raise InputError(
+            f"leaving out {','.join(class_names(names))} keeps {len(kept)} of {len(classes)} classes: keep at least two"
+        )
+    return kept
+
+
+def _present(labels: np.ndarray, classes: Sequence[str]) -> list[str]:
+    return [str(classes[label]) for label in np.unique(labels).tolist()]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+
+from softlabel.cli.main import run
+from softlabel.networks import TwoLayer
+
+
+def write_table(path, rows=60, **columns):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((rows, 2))
+    table = {"a": x[:, 0], "b": x[:, 1], "sick": np.where(x[:, 0] > 0, "yes", "no"), **columns}
+    lines = [",".join(table)] + [",".join(str(value[i]) for value in table.values()) for i in range(rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_trains_saves_and_answers_in_json(tmp_path, capsys):
+    words = "train digits --width 4 --width 6 --seeds 2 --radius 50 --step 10 --epochs 10 --json".split()
+    code = run([*words, "--out", str(tmp_path / "run")])
+    assert code == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(row["width"], row["seed"]) for row in answer["students"]] == [(4, 0), (4, 1), (6, 0), (6, 1)]
+    assert all(0 < row["test_error"] < 0.45 for row in answer["students"])
+    network = TwoLayer.load(tmp_path / "run" / "students" / "width4-seed1.safetensors")
+    assert (network.width, network.inputs, network.activation) == (4, 64, "relu")
+
+
+def test_a_table_with_soft_labels(tmp_path, capsys):
+    table = write_table(tmp_path / "t.csv")
+    np.save(tmp_path / "p.npy", np.full(60, 0.6))
+    call = ["train", str(table), "--label", "sick", "--soft-labels", str(tmp_path / "p.npy"), "--seeds", "1"]
+    assert run([*call, "--epochs", "30"]) == 0
+    assert "soft labels, 30 epochs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--width", "5"], "width must be even"),
+        (["--radius", "0"], "radius must be a positive number, got 0.0"),
+        (["--radius=-1"], "radius must be a positive number, got -1.0"),
+        (["--temperature", "0"], "temperature must be a positive number"),
+        (["--start", "symetric"], "did you mean 'symmetric'"),
+        (["--label", "sik"], "'sick'"),
+        (["--soft-labels", "out.npy"], "soft labels must lie in [0, 1], got 1.5"),
+        (["--soft-labels", "unsummed.npy"], "must sum to 1"),
+        (["--soft-labels", "short.npy"], "have 59 rows, the training data has 60"),
+        (["--soft-labels", "none.npy"], "cannot be read"),
+        (["--soft-labels", "cut.npy"], "cannot be read"),
+        (["--epochs", "0"], "epochs must be ≥ 1"),
+        (["--batch-size", "0"], "batch_size must be"),
+        (["--optimiser", "sgd"], "unknown optimiser 'sgd'"),
+    ],
+)
+def test_bad_settings_exit_with_2_and_one_line(extra, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv")
+    np.save("out.npy", np.full(60, 1.5))
+    np.save("unsummed.npy", np.full((60, 3), 0.2))
+    np.save("short.npy", np.full(59, 0.5))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "out.npy").read_bytes()[:150])
+    label = [] if "--label" in extra else ["--label", "sick"]
+    assert run(["train", "t.csv", *label, "--epochs", "1", *extra]) == 2
+    error = capsys.readouterr().err
+    assert message in error.splitlines()[-1]
+    assert error.splitlines()[-1].startswith("softlabel: ")
+
+
+@pytest.mark.parametrize(
+    ("columns", "extra", "message"),
+    [
+        ({"c": ["1"] * 30 + ["nan"] * 30}, [], "c"),
+        ({"c": ["1"] * 59 + ["inf"]}, [], "c"),
+        ({"sick": ["yes"] * 60}, [], "one class only"),
+        ({"a": ["0"] * 30 + ["1"] * 30, "b": ["0"] * 30 + ["1"] * 30}, ["--scale", "unit"], "norm"),
+    ],
+)
+def test_bad_tables_exit_with_2_and_one_line(columns, extra, message, tmp_path, capsys):
+    table = write_table(tmp_path / "t.csv", **columns)
+    assert run(["train", str(table), "--label", "sick", *extra]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("softlabel: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_unknown_data_set_names_the_nearest(capsys):
+    assert run(["train", "minst"]) == 2
+    assert "did you mean 'mnist'" in capsys.readouterr().err

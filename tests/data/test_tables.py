@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from softlabel.data import tables
+from softlabel.data.tables import contradictions, load_table
+from softlabel.errors import InputError
+
+
+@pytest.fixture
+def csv(tmp_path):
+    def save(content: str):
+        path = tmp_path / "t.csv"
+        path.write_text(content)
+        return path
+
+    return save
+
+
+def complaint(path, label="y", **options) -> str:
+    with pytest.raises(InputError) as caught:
+        load_table(path, label, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_plain_table(csv):
+    data = load_table(csv("a,y,b\n1,no,2\n3,yes,5\n4,no,6\n"), "y")
+    assert data.name == "t.csv"
+    assert data.columns == ("a", "b")
+    assert data.classes == ("no", "yes")
+    assert data.labels.tolist() == [0, 1, 0]
+    assert data.labels.dtype == np.int64
+    assert data.inputs.dtype == np.float32
+    assert dict(data.parts) == {"train": slice(0, 3)}
+    assert data.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "classes"),
+    [
+        (["10", "9", "-1"], ("-1", "9", "10")),
+        (["1.0", "0.0", "1.0"], ("0", "1")),
+        (["0.5", "1", "0.5"], ("0.5", "1")),
+        (["b", "a", "c"], ("a", "b", "c")),
+        (["true", "false", "true"], ("false", "true")),
+    ],
+)
+def test_classes_are_sorted_by_value_or_by_alphabet(csv, written, classes):
+    data = load_table(csv("a,y\n" + "".join(f"{i},{value}\n" for i, value in enumerate(written))), "y")
+    assert data.classes == classes
+
+
+def test_missing_inputs(csv):
+    message = complaint(csv("a,b,y\n1,2,0\n,3,1\n,NA,1\n"))
+    assert "missing values in column 'a' (2, first in row 2), column 'b' (1, first in row 3)" in message
+    assert "fill them in, remove these rows, or leave the columns out with --drop" in message
+
+
+@pytest.mark.parametrize("written", ["p,,q", "1,,0"])
+def test_missing_labels(csv, written):
+    content = "a,y\n" + "".join(f"{i},{value}\n" for i, value in enumerate(written.split(",")))
+    assert "label 'y' has 1 missing values (first in row 2): fill them in or remove" in complaint(csv(content))
+
+
+def test_missing_and_infinite_values_in_arrays(tmp_path):
+    inputs = np.ones((5000, 3))
+    inputs[4500, 1], inputs[4600, 1] = np.inf, 1e300
+    np.savez(tmp_path / "t.npz", X=inputs, y=np.arange(5000) % 2)
+    assert "beyond float32, in column '1' (2, first in row 4501)" in complaint(tmp_path / "t.npz")
+    inputs[7, 2] = np.nan
+    np.savez(tmp_path / "t.npz", X=inputs, y=np.arange(5000) % 2)
+    assert "missing values in column '2' (1, first in row 8)" in complaint(tmp_path / "t.npz")
+    np.savez(tmp_path / "t.npz", X=np.ones((2, 2)), y=[np.nan, 1])
+    assert "label 'y' has 1 missing values (first in row 1)" in complaint(tmp_path / "t.npz")
+
+
+def test_one_class_only(csv):
+    assert "label 'y' has one class only ('7'): two are needed" in complaint(csv("a,y\n1,7\n2,7\n"))
+
+
+def test_a_label_that_names_no_classes(csv):
+    rows = "".join(f"{i},{i / 7}\n" for i in range(60))
+    message = complaint(csv("a,y\n" + rows))
+    assert "60 different values in 60 rows, so it does not name classes: choose another --label" in message
+
+
+def test_constant_columns_are_dropped_and_said(csv):
+    path = csv("a,k,b,l,y\n1,5,2,0,0\n3,5,4,0,1\n")
+    data = load_table(path, "y")
+    assert data.columns == ("a", "b")
+    assert data.inputs.tolist() == [[1, 2], [3, 4]]
+    assert data.notes == ("2 constant columns are dropped: k, l",)
+    kept = load_table(path, "y", keep_constant=True)
+    assert kept.columns == ("a", "k", "b", "l")
+    assert kept.notes == ("2 constant columns are kept: k, l",)
+    assert "only constant input columns" in complaint(csv("a,y\n1,0\n1,1\n"))
+
+
+def test_equal_inputs_with_different_labels_are_noted(csv):
+    data = load_table(csv("a,b,y\n1,2,0\n3,4,1\n1,2,1\n3,4,1\n-0.0,1,0\n0.0,1,1\n"), "y")
+    assert len(data.notes) == 1
+    assert "2 inputs occur again with a different label (rows 1 and 3; rows 5 and 6)" in data.notes[0]
+    assert "γ = 0" in data.notes[0]
+
+
+@given(
+    hnp.arrays(np.float32, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=st.sampled_from([0, -0.0, 1, 2])),
+    st.data(),
+)
+def test_contradictions_against_a_double_loop(inputs, data):
+    labels = data.draw(hnp.arrays(np.int64, len(inputs), elements=st.integers(0, 2)))
+    truth = []
+    for row in range(len(inputs)):
+        origin = next(i for i in range(row + 1) if np.array_equal(inputs[i], inputs[row]))
+        if labels[origin] != labels[row]:
+            truth.append((origin, row))
+    assert contradictions(inputs, labels) == sorted(truth)
+
+
+def test_a_hash_that_collides_is_checked_value_by_value(monkeypatch):
+    class Zero:
+        def __init__(self, seed):
+            pass
+
+        def random_raw(self, n):
+            return np.zeros(n, np.uint64)
+
+    monkeypatch.setattr(np.random, "PCG64", Zero)
+    inputs = np.array([[1, 2], [2, 1], [1, 2], [2, 1]], np.float32)
+    bits = inputs.view(np.uint32)
+    assert len(set(bits.sum(axis=1).tolist())) == 1
+    assert contradictions(inputs, np.array([0, 1, 1, 0])) == [(0, 2), (1, 3)]
+
+
+def test_a_mapped_file_is_checked_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "_BLOCK", 7)
+    array = np.random.default_rng(0).random((30, 4)).astype(np.float32)
+    array[:, 3] = np.arange(30) % 2
+    array[:, 1] = 5
+    array[29, :3] = array[2, :3]
+    np.save(tmp_path / "t.npy", array)
+    data = load_table(tmp_path / "t.npy", "last", mmap=True)
+    assert isinstance(data.inputs, np.memmap)
+    assert data.notes[0] == "1 constant columns are kept: 1"
+    assert "rows 3 and 30" in data.notes[1]
+    array[20, 0] = np.nan
+    np.save(tmp_path / "t.npy", array)
+    assert "column '0' (1, first in row 21)" in complaint(tmp_path / "t.npy", "last", mmap=True)
