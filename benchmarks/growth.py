@@ -7,10 +7,12 @@ relative to the engine's smallest problem of its row. Draws benchmarks/results/g
 """
 
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.ticker import NullLocator
 
 from benchmarks.engine import Engine, PlainLoop
 from benchmarks.measure import alternate, write
@@ -36,16 +38,12 @@ def times(examples: int, inputs: int, students: int) -> dict[str, float]:
     return alternate({"engine": engine.step, "loop": loop.step}, rounds=4)
 
 
-def main() -> None:
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    result: dict[str, object] = {"base": BASE}
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
-    for axis, (name, values) in zip(axes, SWEEPS.items(), strict=True):
+def measure() -> dict[str, Any]:
+    result: dict[str, Any] = {"base": BASE}
+    for name, values in SWEEPS.items():
         points = [times(**(BASE | {name: value})) for value in values]
         unit = points[0]["engine"]
-        rows = [
+        result[name] = [
             {
                 name: value,
                 "engine": point["engine"] / unit,
@@ -54,26 +52,37 @@ def main() -> None:
             }
             for value, point in zip(values, points, strict=True)
         ]
-        result[name] = rows
         print(f"{name:>9}  engine (relative)  loop over engine")
-        for row in rows:
+        for row in result[name]:
             print(f"{row[name]:9,}  {row['engine']:17.1f}  {row['ratio']:15.1f}×")
-        axis.loglog(values, [row["loop"] for row in rows], "o--", color="tab:gray", label="plain PyTorch loop")
-        axis.loglog(values, [row["engine"] for row in rows], "o-", color="tab:blue", label="fused engine")
-        for row in rows:
-            axis.annotate(
-                f"{row['ratio']:.1f}×", (row[name], row["engine"]), xytext=(0, -14), textcoords="offset points",
-                ha="center", fontsize=8, color="tab:blue",
-            )  # fmt: skip
+    return result
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
+    for axis, name in zip(axes, SWEEPS, strict=True):
+        values = [row[name] for row in result[name]]
+        axis.loglog(values, [row["loop"] for row in result[name]], "o--", color="tab:gray", label="plain PyTorch loop")
+        axis.loglog(values, [row["engine"] for row in result[name]], "o-", color="tab:blue", label="fused engine")
+        for row in result[name]:
+            place = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center"}
+            axis.annotate(f"{row['ratio']:.1f}×", (row[name], row["engine"]), fontsize=8, color="tab:blue", **place)
+        axis.set_xticks(values, [f"{value:,}" for value in values])
+        axis.xaxis.set_minor_locator(NullLocator())
         axis.set_xlabel(name)
         axis.margins(y=0.15)
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("time of a step\n(engine's first point = 1)")
     axes[0].legend(frameon=False)
-    base = ", ".join(f"{value:,} {name}" for name, value in BASE.items())
-    figure.suptitle(f"One full-batch step, all else at {base} of width 6", fontsize=10)
+    base = ", ".join(f"{value:,} {name}" for name, value in result["base"].items())
+    figure.suptitle(f"One full-batch step, all else at {base} of width 6; in blue, the loop's time over the engine's")
+    figure.savefig(path, dpi=130)
+
+
+def main() -> None:
+    result = measure()
     write("growth", result)
-    figure.savefig(Path("benchmarks/results/growth.png"), dpi=130)
+    draw(result, Path("benchmarks/results/growth.png"))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ _HOMES = {
     "train_students": "softlabel.networks",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
