@@ -97,9 +97,9 @@ class Engine:
     """The engine's own steps, without laying out the inputs anew for each."""
 
     def __init__(self, x: np.ndarray, labels: dict, grid: list[Student], precision: str) -> None:
-        from softlabel.networks.pgd import _Run
+        from softlabel.networks.pgd import Training
 
-        self.run = _Run(x, grid, labels, optimiser="gradient", precision=precision, validation=None, tolerance=None)
+        self.run = Training(x, grid, labels, optimiser="gradient", precision=precision, validation=None, tolerance=None)
         self.steps = 0
 
     def step(self) -> None:

@@ -116,7 +116,7 @@ def train_students(
     record_every    steps between records of loss, error, displacement and flipped activations
     observe         called as observe(step, weights) before the first step, then every `observe_every` steps
     """
-    run = _Run(
+    run = Training(
         inputs,
         students,
         labels,
@@ -194,8 +194,8 @@ def _steps(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
     return steps
 
 
-class _Run:
-    """The state of one call of `train_students`."""
+class Training:
+    """The state of one call of `train_students`: everyone in training, and those that have finished."""
 
     def __init__(
         self,
