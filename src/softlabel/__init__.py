@@ -9,14 +9,19 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "KernelLimitTeacher": "softlabel.teachers",
     "Labels": "softlabel.networks",
     "Student": "softlabel.networks",
     "TwoLayer": "softlabel.networks",
     "Validation": "softlabel.networks",
+    "bounds": "softlabel.theory.bounds:module",
     "hard_labels": "softlabel.networks",
+    "kernel_matrix": "softlabel.theory.kernel",
     "load": "softlabel.data",
     "load_task": "softlabel.data",
+    "margin": "softlabel.theory.margin",
     "soft_labels": "softlabel.networks",
+    "start_margin": "softlabel.theory.margin",
     "teacher_logits": "softlabel.networks",
     "train_students": "softlabel.networks",
 }
@@ -27,7 +32,10 @@ __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'softlabel' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
+    home, _, kind = _HOMES[name].partition(":")
+    value = import_module(home)
+    if kind != "module":
+        value = getattr(value, name)
     globals()[name] = value
     return value
 

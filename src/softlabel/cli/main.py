@@ -13,6 +13,8 @@ import typer
 
 from softlabel import __version__
 from softlabel.cli import data
+from softlabel.cli.bounds import bounds
+from softlabel.cli.margin import margin
 from softlabel.cli.train import train
 from softlabel.errors import InputError, SoftlabelError
 
@@ -28,6 +30,8 @@ app = typer.Typer(
     epilog="Every verb answers [bold]--help[/bold] with examples, and [bold]--json[/bold] with one JSON document.",
 )
 app.add_typer(data.app, name="data")
+app.command()(bounds)
+app.command()(margin)
 app.command()(train)
 
 

@@ -1,6 +1,7 @@
 """Blocks and streaming products that every fast path shares."""
 
+from softlabel.numerics.descent import minimise_nonnegative
 from softlabel.numerics.inputs import Inputs, prepare_inputs
 from softlabel.numerics.products import Products, has_bfloat16
 
-__all__ = ["Inputs", "Products", "has_bfloat16", "prepare_inputs"]
+__all__ = ["Inputs", "Products", "has_bfloat16", "minimise_nonnegative", "prepare_inputs"]

@@ -1,0 +1,1 @@
+"""Renders what was computed: tables, figures, pages."""

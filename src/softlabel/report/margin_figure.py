@@ -1,0 +1,30 @@
+"""γ_m of students' own starts against their width, beside the interval of γ*."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def draw_start_margins(rows: Sequence[dict[str, Any]], lower: float, upper: float, path: Path) -> None:
+    """`rows` hold "width", "seed", "gamma"; saves a figure at `path`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axis = figure.subplots()
+    widths = sorted({row["width"] for row in rows})
+    axis.axhspan(lower, upper, color="tab:orange", alpha=0.3, label="γ* (certified interval)")
+    axis.plot([row["width"] for row in rows], [row["gamma"] for row in rows], "o", color="tab:blue", alpha=0.6)
+    means = [np.mean([row["gamma"] for row in rows if row["width"] == width]) for width in widths]
+    axis.plot(widths, means, "-", color="tab:blue", label="γ_m of the start (points: seeds)")
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(widths, [f"{width:,}" for width in widths])
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("neurons m")
+    axis.set_ylabel("margin")
+    axis.set_title("Separability of a student's initial features (Lemma 6)", fontsize=10)
+    axis.legend(frameon=False, loc="lower right")
+    axis.grid(alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)

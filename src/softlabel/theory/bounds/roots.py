@@ -1,0 +1,10 @@
+"""One root of a monotone function, to nearly the last bit."""
+
+from collections.abc import Callable
+
+from scipy.optimize import brentq
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that has opposite signs at low and high is 0."""
+    return float(brentq(function, low, high, xtol=1e-14 * max(abs(low), abs(high))))  # pyright: ignore[reportArgumentType]

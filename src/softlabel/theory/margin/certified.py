@@ -1,0 +1,386 @@
+"""γ*, the separation margin of a labelled data set, as a certified interval.
+
+    γ* = max_v min_i y_i E⟨v(z), φ_i(z)⟩ over ‖v(z)‖ ≤ 1       (Mandal, Assumption 1: the largest γ it allows)
+
+From above, F(q_0) on fresh directions for a fixed q_0, and γ_1, and half the smallest norm. From below, the
+deterministic floor, and samples of directions: the margin γ_M of a sample has E[γ_M] ≤ γ* (Mak, Morton and Wood), so
+
+    γ* ≥ F(q_0) − E[F_M(q_0) − γ_M],
+
+where the gap in brackets varies little from sample to sample. The teacher v_q that goes with the q found has a
+margin of its own, γ(v_q) ≤ γ*, bounded from below on fresh directions: the theorems speak of that one.
+
+Levels double the sample until the interval is as narrow as asked, or time is up. Level k may fail with
+probability δ/2^k, so the interval taken over all of them fails with probability at most δ.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import t as student_t
+from torch import Tensor
+
+from softlabel.errors import InputError, require
+from softlabel.theory.kernel import Rows
+from softlabel.theory.margin.fresh import Directions, Field, mean_norm, teacher_margin
+from softlabel.theory.margin.kernel_margin import KernelMargin, kernel_margin, labelled_product
+from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
+from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
+
+REPLICATES = 6
+FEWEST = 3
+POLISH = 8
+PAIRS = (256, 65536)
+NUMBERS_A_POINT = 500  # of a first sample, 2·pairs·d, for each point that may carry q
+LARGE = 5000  # from here on float32 kernels and samples
+
+ASYMPTOTIC = (
+    "normal approximation for means over fresh directions, Student's t for the mean gap of the samples; "
+    "the floor and γ_1 involve no sampling"
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the computation stands, for whoever watches."""
+
+    seconds: float
+    stage: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """What is known about γ* of a data set, and the teacher that goes with it.
+
+    lower, upper        γ* lies between, with probability ≥ confidence
+    floor               ≤ γ*, no sampling involved
+    kernel              γ_1 (γ_1² ≤ γ* ≤ γ_1), as an interval that numerical optimisation leaves
+    teacher_lower       ≤ γ(v_q) of the teacher found, with probability ≥ confidence
+    q                   (n,) in the simplex: v_q(z) = G_q(z)/‖G_q(z)‖
+    teacher_margins     (n,) y_i z_i of every point as estimated, with `teacher_errors`
+    zero                why γ* = 0, where it is
+    """
+
+    n: int
+    d: int
+    lower: float
+    upper: float
+    confidence: float
+    floor: float
+    kernel: tuple[float, float]
+    teacher_lower: float
+    q: np.ndarray
+    teacher_margins: np.ndarray
+    teacher_errors: np.ndarray
+    seconds: float
+    zero: ZeroMargin | None = None
+    history: tuple[Progress, ...] = ()
+    asymptotic: str = ASYMPTOTIC
+
+    @property
+    def relative_width(self) -> float:
+        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+
+
+@dataclass
+class _Clock:
+    budget: float
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def until(self, share: float) -> Callable[[], bool]:
+        """Whether more than this share of the budget is spent."""
+        return lambda: self.seconds > share * self.budget
+
+    def for_a_while(self, share: float) -> Callable[[], bool]:
+        """Whether half as long again as until now has passed, or this share of the budget."""
+        limit = min(1.5 * self.seconds + 5, share * self.budget)
+        return lambda: self.seconds > limit
+
+
+def margin(
+    inputs: Any,
+    y: Any,
+    *,
+    width: float = 0.05,
+    budget: float = 300.0,
+    confidence: float = 0.95,
+    seed: int = 0,
+    watch: Callable[[Progress], None] | None = None,
+) -> Margin:
+    """Compute γ* of inputs (n, d) with ‖x‖ ≤ 1 and labels y = ±1.
+
+    width       relative width of the interval at which to stop
+    budget      seconds after which to stop with what there is
+    watch       called with the interval as it narrows
+    """
+    x, y = _checked(inputs, y)
+    require(0 < width < 1, f"width must lie in (0, 1), got {width}")
+    require(0.5 <= confidence < 1, f"confidence must lie in [0.5, 1), got {confidence}")
+    require(budget >= 1, f"budget must be at least 1 second, got {budget}")
+    search = _Search(x, y, _Clock(budget), 1 - confidence, seed, watch)
+    return search.run(width)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """A solved sample: its q in the simplex, and how far its margin is at most below F at the given q_0."""
+
+    q: np.ndarray
+    gap: float
+
+
+class _Search:
+    """One computation of a margin."""
+
+    def __init__(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        clock: _Clock,
+        failure: float,
+        seed: int,
+        watch: Callable[[Progress], None] | None,
+    ) -> None:
+        self.x, self.y, self.clock, self.failure, self.seed, self.watch = x, y, clock, failure, seed, watch
+        self.dtype = torch.float64 if len(x) <= LARGE else torch.float32
+        self.lower, self.upper = 0.0, float(np.linalg.norm(x, axis=1).min()) / 2
+        self.history: list[Progress] = []
+        self.samples_drawn = 0
+
+    def run(self, width: float) -> Margin:
+        zero = find_zero_margin(self.x, self.y)
+        if zero is not None:
+            return self._zero(zero)
+        kernel = self._kernel()
+        rows = Rows.of(self.x, torch.float32)
+        points = rows.directions * rows.norms[:, None]
+        fresh = Directions(points.shape[1], _seed(self.seed, 1), points.dtype)
+        working = self._working(kernel)
+        out_of_time = self.clock.until(0.75)
+        pairs = NUMBERS_A_POINT * len(working) // (2 * points.shape[1])
+        pairs = min(max(PAIRS[0], pairs), PAIRS[1])
+        q, functional = kernel.q, kernel.functional
+        for level in itertools.count(1):
+            failure = 2 * self.failure / 3 / 2**level / 3  # of each of this level's three statements
+            field = Field.of(points, self.y, q)
+            bound = mean_norm(field, fresh, float(q @ functional), precision=width / 50, stop=out_of_time)
+            self._tighten(upper=bound.upper(failure))
+            samples = self._samples(points, working, q, pairs, width / 12, out_of_time)
+            if samples:
+                q = np.mean([sample.q for sample in samples], axis=0)
+                functional = labelled_product(rows, self.y, q)
+            if len(samples) >= FEWEST:
+                gap = _mean_upper([sample.gap for sample in samples], failure)
+                self._tighten(lower=bound.lower(failure) - gap)
+            self._say(f"{len(samples)} samples of {2 * pairs:,} directions")
+            if self.upper - self.lower <= width * self.upper or len(samples) < REPLICATES or out_of_time():
+                break
+            pairs *= 2
+        self._say("a larger sample for the teacher")
+        q, functional = self._polish(points, working, q, POLISH * pairs, rows)
+        self._say("margin of the teacher")
+        teacher_lower, margins, errors = teacher_margin(
+            Field.of(points, self.y, q),
+            fresh,
+            points,
+            self.y,
+            functional,
+            failure=self.failure / 3,
+            precision=width,
+            stop=self.clock.for_a_while(1.0),
+        )
+        teacher_lower = max(0.0, teacher_lower)
+        self._tighten(lower=max(teacher_lower, kernel.floor))
+        return self._result(kernel, q, teacher_lower, margins, errors)
+
+    def _kernel(self) -> KernelMargin:
+        self._say("γ_1")
+        found = kernel_margin(
+            Rows.of(self.x, self.dtype),
+            self.y,
+            stop=self.clock.until(0.5),
+            report=lambda message: self._say(message),
+        )
+        if self.dtype == torch.float32:  # the bracket itself is computed without float32's rounding
+            functional = labelled_product(Rows.of(self.x, torch.float64), self.y, found.q)
+            upper = math.sqrt(max(0.0, float(found.q @ functional)))
+            found = KernelMargin(found.q, functional, max(0.0, float(functional.min())) / upper, upper)
+        self._tighten(lower=found.floor, upper=found.upper)
+        self._say("γ_1 known")
+        return found
+
+    def _working(self, kernel: KernelMargin) -> np.ndarray:
+        """Points that may carry q: those that do for γ_1, and those near its margin."""
+        near = np.argsort(kernel.functional)[: max(300, int(1.3 * np.count_nonzero(kernel.q)))]
+        return np.union1d(np.flatnonzero(kernel.q), near)
+
+    def _samples(
+        self,
+        points: Tensor,
+        working: np.ndarray,
+        start: np.ndarray,
+        pairs: int,
+        tolerance: float,
+        stop: Callable[[], bool],
+    ) -> list["_Sample"]:
+        """Independent samples of so many pairs, each solved from `start`; as many as there is time for."""
+        samples: list[_Sample] = []
+        for _ in range(REPLICATES):
+            if stop():
+                break
+            directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 2 + self.samples_drawn), points.dtype)
+            self.samples_drawn += 1
+            sample = self._sample(points, working, start, directions, tolerance, stop)
+            if stop():  # cut short: its gap would say more about the clock than about the sample
+                break
+            samples.append(sample)
+        return samples
+
+    def _sample(
+        self,
+        points: Tensor,
+        working: np.ndarray,
+        start: np.ndarray,
+        directions: Tensor,
+        tolerance: float,
+        stop: Callable[[], bool],
+    ) -> "_Sample":
+        """Solve one sample on the working set, then let violating points join until none is left."""
+        y = torch.from_numpy(self.y).to(points.dtype)
+        chosen, inside = np.union1d(working, np.flatnonzero(start)), start
+        at_start: float | None = None
+        while True:
+            part = torch.from_numpy(chosen)
+            problem = SampleProblem(points[part], y[part], directions)
+            if at_start is None:
+                at_start, _ = problem.value_and_gradient(start[chosen])
+            solution = solve_sample(problem, inside[chosen], tolerance=tolerance, evaluations=600, stop=stop)
+            q, dual = np.zeros(len(self.x)), np.zeros(len(self.x))
+            q[chosen], dual[chosen] = solution.q, solution.dual
+            gradient = _everywhere(points, y, directions, dual)
+            lower = min(solution.lower, float(gradient.min()))
+            violating = np.setdiff1d(np.flatnonzero(gradient < solution.lower), chosen)
+            if len(violating) == 0 or lower >= solution.lower - tolerance * solution.upper or stop():
+                return _Sample(q, at_start - lower)
+            chosen, inside = np.union1d(chosen, violating), q
+
+    def _polish(
+        self, points: Tensor, working: np.ndarray, q: np.ndarray, pairs: int, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A better q for the teacher: its margin suffers from the sample that chose it long after γ* is known."""
+        stop = self.clock.for_a_while(0.9)
+        directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 0), points.dtype)
+        better = self._sample(points, working, q, directions, 2e-3, stop).q
+        return better, labelled_product(rows, self.y, better)
+
+    def _tighten(self, lower: float | None = None, upper: float | None = None) -> None:
+        if lower is not None:
+            self.lower = max(self.lower, lower)
+        if upper is not None:
+            self.upper = min(self.upper, upper)
+
+    def _say(self, stage: str) -> None:
+        here = Progress(self.clock.seconds, stage, self.lower, self.upper)
+        self.history.append(here)
+        if self.watch is not None:
+            self.watch(here)
+
+    def _zero(self, zero: ZeroMargin) -> Margin:
+        n, d = self.x.shape
+        nothing = np.zeros(n)
+        return Margin(
+            n, d, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, nothing, nothing, nothing, self.clock.seconds, zero,
+            asymptotic="nothing: γ* = 0 was decided exactly",
+        )  # fmt: skip
+
+    def _result(
+        self, kernel: KernelMargin, q: np.ndarray, teacher_lower: float, margins: np.ndarray, errors: np.ndarray
+    ) -> Margin:
+        n, d = self.x.shape
+        return Margin(
+            n=n,
+            d=d,
+            lower=self.lower,
+            upper=self.upper,
+            confidence=1 - self.failure,
+            floor=kernel.floor,
+            kernel=(kernel.lower, kernel.upper),
+            teacher_lower=teacher_lower,
+            q=q,
+            teacher_margins=margins,
+            teacher_errors=errors,
+            seconds=self.clock.seconds,
+            history=tuple(self.history),
+        )
+
+
+def start_margin(inputs: Any, y: Any, weights: Any) -> float:
+    """γ_m of a student's own start: the margin with its directions (m, d) in place of the Gaussian (Lemma 6).
+
+    Equal directions (the pairs of a symmetric start) count once.
+    """
+    x, y = _checked(inputs, y)
+    directions = np.unique(np.asarray(weights, dtype=np.float64), axis=0)
+    problem = SampleProblem(torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(directions), single=True)
+    solution = solve_sample(problem, np.ones(len(x)), tolerance=1e-4, evaluations=3000)
+    return max(0.0, solution.lower)
+
+
+def _everywhere(points: Tensor, y: Tensor, directions: Tensor, q: np.ndarray) -> np.ndarray:
+    """∂F(q) on the sample for every point, in blocks of directions and points."""
+    total = np.zeros(len(points))
+    carried = np.flatnonzero(q)
+    support = torch.from_numpy(carried)
+    for part in _blocks(len(points)):
+        joined = torch.cat([points[support], points[part]])
+        labels = torch.cat([y[support], y[part]])
+        weights = np.concatenate([q[carried], np.zeros(part.stop - part.start)])
+        _, gradient = SampleProblem(joined, labels, directions).value_and_gradient(weights)
+        total[part] = gradient[len(carried) :]
+    return total
+
+
+def _blocks(count: int, size: int = 8192) -> Iterator[slice]:
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def _mean_upper(values: list[float], failure: float) -> float:
+    """Upper end for the mean of independent values, by Student's t."""
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return float(np.mean(values)) + float(student_t.isf(failure, len(values) - 1)) * spread
+
+
+def _seed(seed: int, stream: int) -> int:
+    """Seeds of independent streams."""
+    return int(np.random.SeedSequence([seed, stream]).generate_state(1)[0])
+
+
+def _checked(inputs: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    x = np.asarray(inputs, dtype=np.float64)
+    y = np.asarray(y, dtype=np.float64)
+    require(x.ndim == 2 and x.size > 0, f"inputs must be a table of rows and columns, got shape {x.shape}")
+    if not np.isfinite(x).all():
+        row = int(np.argwhere(~np.isfinite(x))[0][0])
+        raise InputError(f"inputs: row {row} is not finite; remove or fill such values")
+    require(y.shape == (len(x),), f"labels have shape {y.shape}, inputs have {len(x)} rows; they must match")
+    require(bool(np.isin(y, (-1, 1)).all()), "labels must be −1 and +1; make a task of two classes (--task, --classes)")
+    require(len(np.unique(y)) == 2, "labels have one class only; a margin needs two")
+    largest = float(np.linalg.norm(x, axis=1).max())
+    require(
+        largest <= 1 + 1e-5,
+        f"inputs must have norms ≤ 1, the largest is {largest:.4g}; scale them (--scale max or --scale unit)",
+    )
+    return x, y

@@ -1,0 +1,125 @@
+"""γ_1, the margin of the kernel K_1: the distance of the origin from the hull of the labelled features.
+
+    γ_1 = min_{q in the simplex} √((q∘y)ᵀ K_1 (q∘y)),        γ_1² ≤ γ* ≤ γ_1
+
+With A = yyᵀ∘K_1, every q brackets it: min_i (Aq)_i/√(qᵀAq) ≤ γ_1 ≤ √(qᵀAq). The same q gives the deterministic floor of
+γ*: v = G_q is feasible since ‖G_q‖ ≤ 1, so γ* ≥ min_i (Aq)_i, no sampling involved.
+
+Only points near the margin matter, so the problem is solved on a working set that grows by the points that
+violate it, and K_1 is never held whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from softlabel.numerics import minimise_nonnegative
+from softlabel.theory.kernel import BLOCK, Kernel, Rows
+
+FIRST = 2000
+ADDED = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMargin:
+    """q in the simplex (n,), `functional` = A q (n,), and lower ≤ γ_1 ≤ upper; `floor` ≤ γ*."""
+
+    q: np.ndarray
+    functional: np.ndarray
+    lower: float
+    upper: float
+
+    @property
+    def floor(self) -> float:
+        return max(0.0, float(self.functional.min()))
+
+
+def kernel_margin(
+    rows: Rows,
+    y: np.ndarray,
+    *,
+    tolerance: float = 1e-4,
+    stop: Callable[[], bool] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> KernelMargin:
+    """Solve for γ_1 until its bracket is at most tolerance·γ_1 wide, or `stop()` says that time is up."""
+    n = len(rows)
+    signs = torch.from_numpy(y.astype(np.float64))
+    working = np.sort(np.random.default_rng(0).permutation(n)[:FIRST])
+    start = np.full(len(working), 1.0)
+    best: KernelMargin | None = None
+    while True:
+        part = torch.from_numpy(working)
+        gram = _between(rows, rows, part, part) * torch.outer(signs[part], signs[part])
+        inner = _solve(gram, start, tolerance / 4, stop)
+        q = np.zeros(n)
+        q[working] = inner
+        functional = labelled_product(rows, y, q)
+        upper = float(np.sqrt(max(0.0, q @ functional)))
+        lower = max(0.0, float(functional.min()) / upper) if upper > 0 else 0.0
+        if best is None or lower > best.lower:
+            best = KernelMargin(q, functional, lower, upper)
+        if report is not None:
+            report(f"γ_1 in [{lower:.4g}, {upper:.4g}], {np.count_nonzero(q)} points support it")
+        if upper - lower <= tolerance * upper or len(working) == n or (stop is not None and stop()):
+            return best
+        kept = working[inner > 0]
+        outside = np.setdiff1d(np.flatnonzero(functional < upper**2), kept)
+        added = outside[np.argsort(functional[outside])][:ADDED]
+        if len(added) == 0:
+            return best
+        working = np.union1d(kept, added)
+        start = q[working]
+
+
+def labelled_product(rows: Rows, y: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """A q for all points, from the points with q > 0 alone; sums in float64."""
+    support = np.flatnonzero(q)
+    weights = torch.from_numpy(q[support] * y[support])
+    everything = torch.arange(len(rows))
+    out = np.empty(len(rows))
+    for block in everything.split(4 * BLOCK):
+        total = torch.zeros(len(block), dtype=torch.float64)
+        for columns, part in zip(torch.from_numpy(support).split(BLOCK), weights.split(BLOCK), strict=True):
+            total += _between(rows, rows, block, columns) @ part
+        out[block.numpy()] = total.numpy() * y[block.numpy()]
+    return out
+
+
+def _between(rows: Rows, columns: Rows, first: Tensor, second: Tensor) -> Tensor:
+    """K_1 between chosen rows, in float64 (computed in the rows' own precision)."""
+    left = Rows(rows.directions[first], rows.norms[first])
+    right = Rows(columns.directions[second], columns.norms[second])
+    block = Kernel().between(left, right, False).double()
+    own = first[:, None] == second[None, :]
+    if own.any():  # a point with itself: no angle at all
+        block[own] = (left.norms.double().square() / 2)[own.nonzero()[:, 0]]
+    return block
+
+
+def _solve(gram: Tensor, start: np.ndarray, tolerance: float, stop: Callable[[], bool] | None) -> np.ndarray:
+    """q in the simplex minimising qᵀAq on the working set, by ½qᵀAq − Σq over q ≥ 0."""
+    best, lower, upper = start / start.sum(), -np.inf, np.inf
+
+    def objective(q: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal best, lower, upper
+        pulled = torch.mv(gram, torch.from_numpy(q)).numpy()
+        square = max(0.0, float(q @ pulled))
+        mass = q.sum()
+        if mass > 0 and square > 0:
+            norm = np.sqrt(square)
+            lower = max(lower, float(pulled.min()) / norm)
+            if norm / mass < upper:
+                best, upper = q / mass, norm / mass
+        return 0.5 * square - mass, pulled - 1
+
+    def done() -> bool:
+        return upper - lower <= tolerance * upper or (stop is not None and stop())
+
+    scale = float(best @ torch.mv(gram, torch.from_numpy(best)).numpy())
+    if scale > 0:
+        minimise_nonnegative(objective, best / scale, done=done, evaluations=10000)
+    return best

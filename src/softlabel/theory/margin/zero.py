@@ -1,0 +1,93 @@
+"""When γ* is exactly 0, and which rows make it so.
+
+γ* = 0 iff some q in the simplex has Σ q_i y_i φ_i = 0. Features of different lines through the origin are
+independent but for φ_x − φ_{−x} = x. With u the direction of a line, a point αu contributes q y α φ_u and a point −βu
+contributes q y β (φ_u − u). So Σ vanishes iff on every line the coefficients of φ_u cancel, and the vectors βu left
+over by the points on the negative sides cancel in all. Only lines with two or more points can take part, and
+whether they do is a linear program. Most data have no such line, and then γ* > 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from softlabel.errors import SoftlabelError
+
+
+@dataclass(frozen=True)
+class ZeroMargin:
+    """Rows whose labels no network of this kind can all fit with a margin, and why in words."""
+
+    rows: tuple[int, ...]
+    reason: str
+
+
+def find_zero_margin(x: np.ndarray, y: np.ndarray, tolerance: float = 1e-7) -> ZeroMargin | None:
+    """The rows that make γ* = 0, or None where γ* > 0. Angles below `tolerance` count as none."""
+    x = np.asarray(x, dtype=np.float64)
+    norms = np.linalg.norm(x, axis=1)
+    empty = np.flatnonzero(norms == 0)
+    if len(empty):
+        return ZeroMargin((int(empty[0]),), f"row {empty[0]} is all zeros, so every network gives it 0")
+    lines = _lines(x / norms[:, None], tolerance)
+    for rows, sides in lines:
+        for side in (1, -1):
+            here = rows[sides == side]
+            if len(np.unique(y[here])) > 1:
+                pair = (int(here[0]), int(here[y[here] != y[here[0]]][0]))
+                return ZeroMargin(pair, f"rows {pair[0]} and {pair[1]} are parallel and labelled differently")
+    mixed = [
+        (rows, sides) for rows, sides in lines if len(np.unique(sides * y[rows])) == 1 and len(np.unique(sides)) > 1
+    ]
+    return _dependency(x, y, mixed) if mixed else None
+
+
+def _dependency(x: np.ndarray, y: np.ndarray, lines: list[tuple[np.ndarray, np.ndarray]]) -> ZeroMargin | None:
+    """Whether antiparallel pairs with opposite labels depend on each other: a linear program in their q."""
+    rows = np.concatenate([members for members, _ in lines])
+    sides = np.concatenate([side for _, side in lines])
+    line = np.concatenate([np.full(len(members), k) for k, (members, _) in enumerate(lines)])
+    norms = np.linalg.norm(x[rows], axis=1)
+    cancel = np.zeros((len(lines), len(rows)))
+    cancel[line, np.arange(len(rows))] = y[rows] * norms
+    left_over = np.where(sides < 0, y[rows], 0) * x[rows].T  # (d, rows); −βu = x on the negative side
+    equations = np.vstack([cancel, left_over, np.ones((1, len(rows)))])
+    right = np.zeros(len(equations))
+    right[-1] = 1
+    found = linprog(np.zeros(len(rows)), A_eq=equations, b_eq=right, bounds=(0, None), method="highs")
+    if found.status == 2:
+        return None
+    if found.status != 0:
+        raise SoftlabelError(f"whether the margin is 0 could not be decided: {found.message}")
+    used = tuple(sorted(int(row) for row in rows[found.x > 1e-9]))
+    shown = ", ".join(map(str, used[:8])) + (" …" if len(used) > 8 else "")
+    return ZeroMargin(used, f"rows {shown} are antiparallel pairs whose labels depend on each other")
+
+
+def _lines(directions: np.ndarray, tolerance: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Lines through the origin with several points: their rows, and on which side (±1) each lies."""
+    rng = np.random.default_rng(0)
+    probe = rng.standard_normal(directions.shape[1])
+    probe /= np.linalg.norm(probe)
+    height = directions @ probe
+    sides = np.where(height >= 0, 1, -1)
+    folded = np.abs(height)
+    order = np.argsort(folded, kind="stable")
+    group = np.arange(len(order))
+    for shift in range(1, len(order)):
+        first, second = order[:-shift], order[shift:]
+        close = folded[second] - folded[first] <= tolerance
+        if not close.any():
+            break
+        first, second = first[close], second[close]
+        apart = sides[first, None] * directions[first] - sides[second, None] * directions[second]
+        same = np.linalg.norm(apart, axis=1) <= tolerance
+        for one, two in zip(first[same], second[same], strict=True):
+            group[group == group[two]] = group[one]
+    names, counts = np.unique(group, return_counts=True)
+    lines = []
+    for name in names[counts > 1]:
+        rows = np.flatnonzero(group == name)
+        lines.append((rows, sides[rows]))
+    return lines
