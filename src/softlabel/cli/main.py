@@ -13,6 +13,7 @@ import typer
 
 from softlabel import __version__
 from softlabel.cli import data
+from softlabel.cli.audit import audit
 from softlabel.cli.bounds import bounds
 from softlabel.cli.margin import margin
 from softlabel.cli.train import train
@@ -30,6 +31,7 @@ app = typer.Typer(
     epilog="Every verb answers [bold]--help[/bold] with examples, and [bold]--json[/bold] with one JSON document.",
 )
 app.add_typer(data.app, name="data")
+app.command()(audit)
 app.command()(bounds)
 app.command()(margin)
 app.command()(train)

@@ -64,7 +64,7 @@ def margin(
         for number in np.unique(labels):
             name = posed.classes[number]
             y = np.where(labels == number, 1.0, -1.0)
-            found = _compute(x, y, f"class {name} against the rest", settings)
+            found = compute_margin(x, y, f"class {name} against the rest", settings)
             _save(found, x, y, kappa, out, f"teacher-{name}.safetensors")
             results.append({"class": name, **_document(found, data)})
         worst = min(results, key=lambda row: row["gamma_upper"])
@@ -72,7 +72,7 @@ def margin(
         answer["seconds"] = sum(row["seconds"] for row in results)
     else:
         y = posed.train.y[chosen].astype(np.float64)  # pyright: ignore[reportOptionalSubscript]
-        found = _compute(x, y, "γ*", settings)
+        found = compute_margin(x, y, "γ*", settings)
         _save(found, x, y, kappa, out, "teacher.safetensors")
         answer = _document(found, data)
         if start_widths is not None and out is not None:
@@ -83,7 +83,7 @@ def margin(
         _show(answer)
 
 
-def _compute(x, y, what: str, settings: dict[str, Any]) -> "Margin":
+def compute_margin(x, y, what: str, settings: dict[str, Any]) -> "Margin":
     from rich.console import Console
 
     from softlabel.theory.margin import margin as compute

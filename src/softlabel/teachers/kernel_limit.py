@@ -2,8 +2,8 @@
 
     z(x) = E⟨v(Z), φ_x(Z)⟩,  φ_x(Z) = 1(Z·x > 0) x,  Z ~ N(0, I),  ‖v‖ ≤ 1;      soft label p = μ(κ z(x))
 
-Its v is that of the margin problem, v_q = G_q/‖G_q‖, so it is known everywhere: on training points, on new points, and at
-a student's own starting directions. κ = 1/temperature.
+Its v is that of the margin problem, v_q = G_q/‖G_q‖, so it is known everywhere: on training points, on new points, and
+at a student's own starting directions. κ = 1/temperature.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class KernelLimitTeacher:
     margin_lower: float = 0.0
 
     def __post_init__(self) -> None:
-        require(self.kappa > 0, f"kappa must be positive, got {self.kappa}")
+        require(0 < self.kappa < float("inf"), f"kappa must be positive and finite, got {self.kappa}")
 
     @classmethod
     def of(cls, margin: Margin, inputs: Any, y: Any, kappa: float = 1.0) -> "KernelLimitTeacher":
@@ -42,9 +42,13 @@ class KernelLimitTeacher:
         if margin.upper == 0:
             reason = margin.zero.reason if margin.zero is not None else "its margin is 0"
             raise InputError(f"the data set has no kernel-limit teacher: {reason}")
+        x, signs = np.asarray(inputs, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        require(
+            x.shape == (margin.n, margin.d) and signs.shape == (margin.n,),
+            f"the margin is that of {margin.n} rows and {margin.d} columns, got inputs of shape {x.shape}",
+        )
         carrying = np.flatnonzero(margin.q)
-        x = torch.as_tensor(np.asarray(inputs, dtype=np.float64)[carrying])
-        signs = np.asarray(y, dtype=np.float64)[carrying]
+        x, signs = torch.from_numpy(x[carrying]), signs[carrying]
         return cls(x, torch.from_numpy(margin.q[carrying] * signs), kappa, margin.teacher_lower)
 
     @property
@@ -65,6 +69,7 @@ class KernelLimitTeacher:
             x.ndim == 2 and x.shape[1] == self.points.shape[1],
             f"inputs must have {self.points.shape[1]} columns as the teacher's, got shape {tuple(x.shape)}",
         )
+        require(pairs >= 3, f"pairs must be at least 3, got {pairs}")
         known = kernel_matrix(x.numpy(), self.points.numpy()) @ self.weights.numpy()
         mean = ControlledMean(known)
         dtype = torch.float32
@@ -97,6 +102,6 @@ class KernelLimitTeacher:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError) as problem:
             raise InputError(f"teacher '{path}' cannot be read: {problem}") from problem
-        if metadata.get("format") != FORMAT:
+        if metadata.get("format") != FORMAT or set(tensors) != {"points", "weights"}:
             raise InputError(f"teacher '{path}' is a safetensors file, but not one of a kernel-limit teacher")
         return cls(tensors["points"], tensors["weights"], float(metadata["kappa"]), float(metadata["margin_lower"]))

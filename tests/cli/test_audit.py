@@ -1,0 +1,55 @@
+import json
+
+import pytest
+
+from softlabel.cli.main import run
+from softlabel.studies import audit as study
+
+
+def test_json_has_what_scripts_rely_on(capsys):
+    assert run("audit digits --rows 60 --width 20 --iterations 25 --budget 5 --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["steps"] == 25
+    assert answer["width"] == 20
+    assert all(check.keys() >= {"name", "worst", "holds"} and check["holds"] for check in answer["checks"])
+    assert answer["certificate"]["measured"] <= answer["certificate"]["bound"]
+
+
+def test_hard_labels_and_a_saved_teacher(tmp_path, capsys):
+    assert run(f"margin digits --rows 60 --budget 5 --out {tmp_path}".split()) == 0
+    words = f"audit digits --rows 60 --arm hard --width 20 --iterations 10 --teacher {tmp_path / 'teacher.safetensors'}"
+    assert run(words.split()) == 0
+    assert "Certificate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--arm firm", "unknown arm 'firm'"),
+        ("--width 5", "width must be even"),
+        ("--delta 0.5", "0 < δ < ⅓"),
+        ("--epsilon 1.5", "epsilon"),
+        ("--kappa=-1", "kappa"),
+        ("--radius 0.1", "radius must be at least kappa"),
+        ("--scale none", "--scale max"),
+        ("--teacher nothing.safetensors", "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(words, message, capsys):
+    assert run(["audit", "digits", "--rows", "30", "--iterations", "2", "--budget", "2", *words.split()]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("softlabel: ")
+    assert message in last
+
+
+def test_a_failed_check_is_exit_code_1(monkeypatch, capsys):
+    broken = study.train_students
+    monkeypatch.setattr(
+        study,
+        "train_students",
+        lambda x, students, labels, **rest: broken(
+            x, students, {k: type(v)(v.kind, -v.values) for k, v in labels.items()}, **rest
+        ),
+    )
+    assert run("audit digits --rows 60 --width 200 --iterations 40 --budget 5".split()) == 1
+    assert "these checks failed" in capsys.readouterr().err

@@ -1,0 +1,146 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.special import entr
+
+from softlabel.errors import InputError
+from softlabel.networks import Labels, Student, hard_labels, optimisers, train_students
+from softlabel.networks.starts import draw_start
+from softlabel.studies.audit import audit
+from softlabel.theory import bounds
+from tests.studies.toy import easy_teacher
+
+NAMES = {"start", "radius", "update", "gradient", "descent", "flips", "drift", "error"}
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return easy_teacher()
+
+
+@pytest.mark.parametrize("arm", ["soft", "hard"])
+@pytest.mark.parametrize("width", [2, 30, 200])
+def test_every_deterministic_check_holds_at_any_width(toy, arm, width):
+    x, y, teacher = toy
+    result = audit(x, y, teacher, arm=arm, width=width, iterations=60, pairs=2000)
+    assert result.holds
+    names = {check.name for check in result.checks}
+    assert names == (NAMES | {"descent, (16)"} if arm == "soft" else NAMES)
+    assert result.certificate.measured <= result.certificate.bound
+
+
+@pytest.mark.parametrize("kappa", [0.2, 3.0])
+def test_temperature(toy, kappa):
+    x, y, _ = toy
+    _, _, teacher = easy_teacher(kappa)
+    result = audit(x, y, teacher, width=64, iterations=40, pairs=2000)
+    assert result.radius == pytest.approx(kappa)
+    assert result.holds
+
+
+def test_where_the_radius_binds_the_checks_still_hold(toy):
+    x, y, teacher = toy
+    result = audit(x, y, teacher, arm="hard", width=20, iterations=150, radius=1.0, step=1.0, pairs=2000)
+    assert result.holds
+    radius = next(check for check in result.checks if check.name == "radius")
+    assert radius.worst == pytest.approx(0, abs=1e-9)  # on the ball
+    assert {check.name for check in result.checks} == NAMES | {"descent, (16)"}
+
+
+def failing(result) -> set[str]:
+    return {check.name for check in result.checks if not check.holds}
+
+
+def test_a_wrong_sign_is_caught(toy, monkeypatch):
+    x, y, teacher = toy
+    monkeypatch.setitem(
+        optimisers.OPTIMISERS, "gradient", lambda slot, step: slot.value.addcmul_(slot.gradient, slot.rate)
+    )
+    result = audit(x, y, teacher, width=50, iterations=30, pairs=2000)
+    assert not result.holds
+    assert failing(result) >= {"descent", "update"}
+
+
+def test_a_missing_projection_is_caught(toy, monkeypatch):
+    x, y, teacher = toy
+
+    def distances(stack):
+        return (stack.hidden.value - stack.start).norm(dim=-1)
+
+    monkeypatch.setattr("softlabel.networks.pgd.project", distances)
+    result = audit(x, y, teacher, arm="hard", width=20, iterations=150, radius=1.0, step=1.0, pairs=2000)
+    assert failing(result) >= {"radius"}
+
+
+def test_an_unpaired_start_is_caught(toy, monkeypatch):
+    x, y, teacher = toy
+
+    def unpaired(start, **shape):
+        return draw_start("gaussian", **shape)
+
+    monkeypatch.setattr("softlabel.networks.two_layer.draw_start", unpaired)
+    result = audit(x, y, teacher, width=50, iterations=5, pairs=2000)
+    assert "start" in failing(result)
+
+
+def test_a_step_that_is_longer_than_it_says_is_caught(toy, monkeypatch):
+    x, y, teacher = toy
+    monkeypatch.setitem(
+        optimisers.OPTIMISERS, "gradient", lambda slot, step: slot.value.addcmul_(slot.gradient, slot.rate, value=-1.01)
+    )
+    result = audit(x, y, teacher, width=50, iterations=5, pairs=2000)
+    assert failing(result) == {"update"}
+
+
+def test_training_on_other_labels_is_caught(toy, monkeypatch):
+    x, y, teacher = toy
+
+    def shuffled(inputs, students, labels, **options):
+        return train_students(inputs, students, {k: Labels(v.kind, -v.values) for k, v in labels.items()}, **options)
+
+    monkeypatch.setattr("softlabel.studies.audit.train_students", shuffled)
+    result = audit(x, y, teacher, width=50, iterations=30, pairs=2000)
+    assert "descent" in failing(result)
+
+
+def test_bad_settings(toy):
+    x, y, teacher = toy
+    with pytest.raises(InputError, match=r"radius must be at least kappa \(1.0\).*got 0.5"):
+        audit(x, y, teacher, radius=0.5, step=1.0, iterations=2)
+    with pytest.raises(InputError, match="give --radius and --step, or a better teacher"):
+        audit(x, -y, teacher, arm="hard", iterations=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["soft", "hard"])
+def test_the_whole_theorem_at_its_own_sizes(arm):
+    """Refined Theorem 2 with Corollary 4, and its hard counterpart: n = 50, ε = .3, twenty starts, none may miss.
+
+    The theorem allows a share of 2δ = 10% to fail; sufficient conditions being what they are, none does.
+    """
+    x, y, teacher = easy_teacher(spread=0.15)
+    epsilon, delta, gamma = 0.3, 0.05, teacher.margin_lower
+    assert gamma >= 0.3
+    z, _ = teacher.logits(x, pairs=200000)
+    assert (y * z).min() >= gamma
+    need = getattr(bounds, arm)(gamma, epsilon, len(x), delta, family="refined")
+    labels = {"hard": hard_labels(y), "soft": Labels("logits", z)}
+    target = epsilon * bounds.coin_divergence(gamma) if arm == "soft" else math.log(2) * epsilon
+    p = labels[arm].targets()[0]
+    entropy = entr(p) + entr(1 - p)
+    students = [
+        Student(width=int(need.width), seed=seed, labels=arm, radius=need.radius, step=need.step) for seed in range(20)
+    ]
+    losses, errors = np.zeros(20), np.zeros(20)
+
+    def observe(step, weights):
+        if step < need.iterations:
+            for k in range(20):
+                f = weights[k].logits(x)
+                losses[k] += np.mean(np.logaddexp(0, f) - p * f - entropy) / need.iterations
+                errors[k] += np.mean(y * f <= 0) / need.iterations
+
+    train_students(x, students, labels, iterations=int(need.iterations), precision="float64", observe=observe)
+    assert losses.max() <= target
+    assert errors.max() <= epsilon

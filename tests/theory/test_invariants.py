@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from softlabel.errors import InputError
+from softlabel.networks import TwoLayer
+from softlabel.theory.invariants import FORMULAS, Invariants, Run
+
+
+def a_run(**changes) -> tuple[Run, TwoLayer]:
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((12, 4))
+    x /= np.linalg.norm(x, axis=1).max()
+    y = np.where(x[:, 0] > 0, 1.0, -1.0)
+    start = TwoLayer.at_start("symmetric", width=10, inputs=4, seed=3)
+    v = np.tile(np.eye(4)[0], (10, 1))
+    settings = {"arm": "soft", "radius": 2.0, "step": 0.5, "kappa": 1.0} | changes
+    run = Run(x=x, y=y, z=0.5 * x[:, 0], start=start.hidden.numpy(), signs=start.output.numpy()[0], v=v, **settings)
+    return run, start
+
+
+def test_quantities_are_their_definitions():
+    """Drift, comparison loss and band, each by a slow loop over neurons and points."""
+    run, _ = a_run()
+    watcher = Invariants(run)
+    m = 10
+    u = np.array([run.signs[j] / np.sqrt(m) * run.v[j] for j in range(m)])
+    for i, x in enumerate(run.x):
+        f0 = sum(run.signs[j] * (run.start[j] @ x > 0) * ((run.start[j] + u[j]) @ x) for j in range(m)) / np.sqrt(m)
+        assert watcher.output_start[i] == pytest.approx(f0)
+        band = sum(abs(run.start[j] @ x) <= np.linalg.norm(x) * run.radius / np.sqrt(m) for j in range(m // 2))
+        assert watcher.pairs_in_band[i] == band
+    np.testing.assert_allclose(watcher.reach, run.start + u)
+
+
+def test_a_displaced_weight_outside_the_ball_fails_the_radius():
+    run, start = a_run()
+    watcher = Invariants(run)
+    watcher.observe(0, run.start, np.zeros(12))
+    moved = run.start.copy()
+    moved[3] += 5.0
+    watcher.observe(1, moved, np.zeros(12))
+    failing = {check.name: check.step for check in watcher.checks() if not check.holds}
+    assert failing["radius"] == 1
+    assert "flips" in failing
+    assert "start" not in failing
+    del start
+
+
+def test_noise_at_the_start_fails_exactly():
+    run, _ = a_run()
+    watcher = Invariants(run)
+    watcher.observe(0, run.start, np.full(12, 1e-17))
+    assert [check.name for check in watcher.checks() if not check.holds] == ["start"]
+
+
+def test_a_step_towards_nothing_fails_the_descent():
+    """Weights that run away from W̄ while the loss is not small break the inequality at that step."""
+    run, _ = a_run(radius=50.0)
+    watcher = Invariants(run)
+    watcher.observe(0, run.start, np.zeros(12))
+    away = run.start - 3 * (watcher.reach - run.start)
+    logits = np.maximum(run.x @ away.T, 0) @ run.signs / np.sqrt(10)
+    watcher.observe(1, away, logits)
+    watcher.observe(2, away - 3 * (watcher.reach - run.start), logits)
+    assert {c.name for c in watcher.checks() if not c.holds} >= {"descent"}
+
+
+def test_every_check_has_its_formula_and_steps_come_in_order():
+    run, _ = a_run()
+    watcher = Invariants(run)
+    watcher.observe(0, run.start, np.zeros(12))
+    watcher.observe(1, run.start, np.zeros(12))
+    assert {check.name for check in watcher.checks()} == set(FORMULAS)
+    with pytest.raises(InputError, match="one by one: 5 after 1"):
+        watcher.observe(5, run.start, np.zeros(12))
+
+
+def test_no_error_check_where_the_teacher_errs():
+    run, _ = a_run()
+    wrong = Run(**{**vars(run), "y": -run.y})
+    watcher = Invariants(wrong)
+    watcher.observe(0, run.start, np.zeros(12))
+    assert "error" not in {check.name for check in watcher.checks()}
+
+
+def test_unknown_arm():
+    with pytest.raises(InputError, match="arm must be 'soft' or 'hard'"):
+        a_run(arm="firm")
