@@ -6,7 +6,7 @@ python -m benchmarks [NAME …]
 import subprocess
 import sys
 
-NAMES = ("engine", "growth", "mapped")
+NAMES = ("engine", "growth", "kernel", "mapped", "margin")
 
 
 def main() -> int:

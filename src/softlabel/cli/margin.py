@@ -44,10 +44,14 @@ def margin(
     import numpy as np
 
     from softlabel.data import load_task
-    from softlabel.errors import InputError
+    from softlabel.errors import InputError, require
 
+    require(0 < kappa < float("inf"), f"--kappa must be positive and finite, got {kappa}")
     if start_widths is not None and out is None:
         raise InputError("--start-widths draws a figure: give --out DIR for it")
+    if start_widths is not None and several_classes:
+        raise InputError("--start-widths is for one task: leave out --several-classes")
+    widths = _whole_numbers(start_widths) if start_widths is not None else []
     if several_classes and (task or classes):
         raise InputError("--several-classes takes every class against the rest: leave out --task and --classes")
     posed = load_task(data, label, task, classes, leave_out, scale, drop or (), several_classes=several_classes)
@@ -65,7 +69,7 @@ def margin(
             name = posed.classes[number]
             y = np.where(labels == number, 1.0, -1.0)
             found = compute_margin(x, y, f"class {name} against the rest", settings)
-            _save(found, x, y, kappa, out, f"teacher-{name}.safetensors")
+            _save(found, x, y, kappa, out, f"teacher-{_file_name(name)}.safetensors")
             results.append({"class": name, **_document(found, data)})
         worst = min(results, key=lambda row: row["gamma_upper"])
         answer = {key: value for key, value in worst.items() if key != "class"} | {"classes": results}
@@ -75,8 +79,8 @@ def margin(
         found = compute_margin(x, y, "γ*", settings)
         _save(found, x, y, kappa, out, "teacher.safetensors")
         answer = _document(found, data)
-        if start_widths is not None and out is not None:
-            answer["starts"] = _starts(x, y, start_widths, found, seed, out)
+        if widths and out is not None:
+            answer["starts"] = _starts(x, y, widths, found, seed, out)
     if as_json:
         options.answer(answer)
     else:
@@ -127,19 +131,31 @@ def _save(found: "Margin", x, y, kappa: float, out, name: str) -> None:
     options.note(f"teacher saved as {out / name}")
 
 
-def _starts(x, y, widths: str, found: "Margin", seed: int, out) -> list[dict[str, float]]:
-    """γ_m of students' own starts against the width: a few seeds each, and the figure."""
+def _file_name(name: str) -> str:
+    """A class's name as part of a file's."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in str(name))
+
+
+def _whole_numbers(words: str) -> list[int]:
     from softlabel.errors import InputError
+
+    try:
+        numbers = sorted({int(word) for word in words.split(",")})
+    except ValueError:
+        raise InputError(f"--start-widths must be whole numbers with commas, e.g. 64,256, got '{words}'") from None
+    if numbers[0] < 2 or any(number % 2 for number in numbers):
+        raise InputError(f"--start-widths must be even numbers from 2 on, got '{words}'")
+    return numbers
+
+
+def _starts(x, y, widths: list[int], found: "Margin", seed: int, out) -> list[dict[str, float]]:
+    """γ_m of students' own starts against the width: a few seeds each, and the figure."""
     from softlabel.networks.starts import draw_start
     from softlabel.report.margin_figure import draw_start_margins
     from softlabel.theory.margin import start_margin
 
-    try:
-        numbers = sorted({int(word) for word in widths.split(",")})
-    except ValueError:
-        raise InputError(f"--start-widths must be whole numbers with commas, e.g. 64,256, got '{widths}'") from None
     rows = []
-    for m in numbers:
+    for m in widths:
         for k in range(3):
             weights, _ = draw_start("symmetric", width=m, inputs=x.shape[1], seed=seed + k)
             rows.append({"width": m, "seed": seed + k, "gamma": start_margin(x, y, weights[: m // 2])})

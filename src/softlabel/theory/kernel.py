@@ -8,8 +8,8 @@ With θ the angle between x and x', for ReLU:
 
 and for σ = erf, with s = 1 + 2‖x‖², s' = 1 + 2‖x'‖²:
 
-    gradient   x·x' (4/π)/√(s s' − 4 (x·x')²)
-    output     (2/π) arcsin(2 x·x'/√(s s'))
+    gradient   x·x' (4/π)/r,             r² = s s' − 4 (x·x')² = s + s' − 1 + 4 (‖x‖‖x'‖ sin θ)²
+    output     (2/π) arcsin(2 x·x'/√(s s')) = (2/π) arctan(2 x·x'/r)
 
 `kernel_matrix` is dense; `kernel_product` and `kernel_form` never hold more than a few blocks. An angle near 0 or π is
 taken from the difference of the two directions, since its cosine has lost it to rounding.
@@ -43,35 +43,29 @@ class Kernel:
         self.kind, self.activation = kind, activation
         self._formula = formulas[activation]
 
-    def between(self, rows: "Rows", columns: "Rows", same: bool) -> Tensor:
-        """The block K(rows, columns); `same` says that both are the same examples."""
-        return self._formula(rows, columns, same)
+    def between(self, rows: "Rows", columns: "Rows", same: bool, out: Tensor | None = None) -> Tensor:
+        """The block K(rows, columns), into `out` if given; `same` says that both are the same examples."""
+        return self._formula(rows, columns, same, out)
 
-    def _relu(self, rows: "Rows", columns: "Rows", same: bool) -> Tensor:
-        cosine = torch.mm(rows.directions, columns.directions.t()).clamp_(-1, 1)
-        angle = torch.acos(cosine)
-        _mend_small_angles(cosine, angle, rows, columns, same)
-        beyond = angle.neg_().add_(math.pi)  # π − θ
+    def _relu(self, rows: "Rows", columns: "Rows", same: bool, out: Tensor | None) -> Tensor:
+        opposite, beyond = _angles(rows, columns, same)  # −cos θ, π − θ
         if self.kind == "gradient":
-            value = cosine.mul_(beyond)
+            value = opposite.mul_(beyond).mul_(-rows.norms[:, None] / (2 * math.pi))
         else:
-            sine = torch.sin(beyond)  # = sin θ
-            value = torch.addcmul(sine, cosine, beyond, value=2 if self.kind == "both" else 1)
-        value.mul_(rows.norms[:, None] / (2 * math.pi))
-        return value.mul_(columns.norms)
+            value = torch.sin(beyond)  # = sin θ
+            value.addcmul_(opposite, beyond, value=-2 if self.kind == "both" else -1)
+            value.mul_(rows.norms[:, None] / (2 * math.pi))
+        return torch.mul(value, columns.norms, out=out)
 
-    def _erf(self, rows: "Rows", columns: "Rows", same: bool) -> Tensor:
-        inner = torch.mm(rows.directions, columns.directions.t())
-        inner.mul_(rows.norms[:, None]).mul_(columns.norms)
-        spread = (1 + 2 * rows.norms.square())[:, None] * (1 + 2 * columns.norms.square())
-        gradient = output = None
-        if self.kind != "output":
-            gradient = inner * (4 / math.pi) / (spread - 4 * inner.square()).clamp_min_(1).sqrt_()
-        if self.kind != "gradient":
-            output = torch.asin((2 * inner / spread.sqrt()).clamp_(-1, 1)).mul_(2 / math.pi)
-        if gradient is None or output is None:
-            return gradient if gradient is not None else output  # pyright: ignore[reportReturnType]
-        return gradient + output
+    def _erf(self, rows: "Rows", columns: "Rows", same: bool, out: Tensor | None) -> Tensor:
+        opposite, beyond = _angles(rows, columns, same)
+        lengths = rows.norms[:, None] * columns.norms
+        root = beyond.sin_().mul_(lengths).mul_(2).square_()
+        root.add_(1 + 2 * rows.norms.square()[:, None]).add_(2 * columns.norms.square()).sqrt_()
+        inner = opposite.neg_().mul_(lengths)
+        gradient = inner / root if self.kind != "output" else torch.zeros((), dtype=inner.dtype)
+        output = torch.atan(2 * inner / root) if self.kind != "gradient" else torch.zeros((), dtype=inner.dtype)
+        return torch.add(gradient.mul_(4 / math.pi), output.mul_(2 / math.pi), out=out)
 
 
 class Rows:
@@ -94,24 +88,39 @@ class Rows:
         if not isinstance(source, Tensor):
             raise InputError("a kernel needs its inputs in memory; pass a part of the memory-mapped table")
         norms = torch.linalg.vector_norm(source, dim=1, dtype=torch.float64)
-        directions = source / norms.clamp_min(torch.finfo(torch.float64).tiny)[:, None].to(dtype)
+        directions = source / norms.clamp_min(torch.finfo(dtype).tiny)[:, None].to(dtype)
         return cls(directions, norms.to(dtype))
 
 
-def _mend_small_angles(cosine: Tensor, angle: Tensor, rows: Rows, columns: Rows, same: bool) -> None:
-    """Compute angles near 0 or π from the rows themselves: θ = 2 atan2(‖u − v‖, ‖u + v‖)."""
-    near = cosine.abs() > 1 - NEAR[cosine.dtype]
+def _angles(rows: Rows, columns: Rows, same: bool) -> tuple[Tensor, Tensor]:
+    """−cos θ and π − θ between rows and columns.
+
+    An angle near 0 or π is computed from the rows themselves, θ = 2 atan2(‖u − v‖, ‖u + v‖).
+    """
+    opposite = torch.empty(len(rows), len(columns), dtype=rows.norms.dtype)
+    torch.addmm(opposite, rows.directions, columns.directions.t(), beta=0, alpha=-1, out=opposite)
     if same:
-        near.fill_diagonal_(False)
-        angle.fill_diagonal_(0)
-        cosine.fill_diagonal_(1)
-    if not near.any():
-        return
-    for first, second in zip(*(index.split(65536) for index in near.nonzero(as_tuple=True)), strict=True):
-        u, v = rows.directions[first].double(), columns.directions[second].double()
-        apart = torch.linalg.vector_norm(u - v, dim=1)
-        together = torch.linalg.vector_norm(u + v, dim=1)
-        angle[first, second] = (2 * torch.atan2(apart, together)).to(angle.dtype)
+        opposite.fill_diagonal_(0)  # a row with itself: set below
+    limit = 1 - NEAR[opposite.dtype]
+    smallest, largest = torch.aminmax(opposite) if opposite.numel() else (0.0, 0.0)
+    if smallest >= -limit and largest <= limit:
+        beyond = torch.acos(opposite)
+    else:
+        beyond = torch.acos(opposite.clamp_(-1, 1))
+        for first, second in _split((opposite.abs() > limit).nonzero(as_tuple=True)):
+            u, v = rows.directions[first].double(), columns.directions[second].double()
+            apart = torch.linalg.vector_norm(u - v, dim=1)
+            together = torch.linalg.vector_norm(u + v, dim=1)
+            beyond[first, second] = (2 * torch.atan2(together, apart)).to(beyond.dtype)
+    if same:
+        opposite.fill_diagonal_(-1)
+        beyond.fill_diagonal_(math.pi)
+    return opposite, beyond
+
+
+def _split(places: tuple[Tensor, ...], size: int = 65536) -> Iterator[tuple[Tensor, Tensor]]:
+    rows, columns = places
+    yield from zip(rows.split(size), columns.split(size), strict=True)
 
 
 def kernel_matrix(
@@ -128,18 +137,19 @@ def kernel_matrix(
         rows = Rows.of(inputs, dtype)
         out = torch.empty(len(rows), len(rows), dtype=dtype)
         for first, second in _pairs(len(rows)):
-            block = kernel.between(rows[first], rows[second], first == second)
-            out[first, second] = block
+            block = kernel.between(rows[first], rows[second], first == second, out[first, second])
             if first != second:
                 out[second, first] = block.t()
         return out.numpy()
     rows, columns = Rows.of(inputs, dtype, compact=False), Rows.of(others, dtype, compact=False)
-    if rows.directions.shape[1] != columns.directions.shape[1]:
-        raise InputError("inputs and others must have the same number of columns")
+    if np.shape(inputs)[1] != np.shape(others)[1]:
+        raise InputError(
+            f"inputs have {np.shape(inputs)[1]} columns, others {np.shape(others)[1]}; they must have the same"
+        )
     out = torch.empty(len(rows), len(columns), dtype=dtype)
     for first in _slices(len(rows)):
         for second in _slices(len(columns)):
-            out[first, second] = kernel.between(rows[first], columns[second], False)
+            kernel.between(rows[first], columns[second], False, out[first, second])
     return out.numpy()
 
 
@@ -154,11 +164,13 @@ def kernel_product(
 ) -> np.ndarray:
     """K(inputs, inputs) @ vectors, (n,) or (n, k), in blocks: memory grows with n, not n².
 
-    `progress(done, all)` is called after each block. Sums over blocks are kept in float64.
+    Prepared `Rows` keep their own precision. `progress(done, all)` is called after each block. Sums over blocks are
+    kept in float64.
     """
     kernel, dtype = Kernel(kind, activation), _dtype(precision)
     rows = inputs if isinstance(inputs, Rows) else Rows.of(inputs, dtype)
-    right = torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float64)).reshape(len(vectors), -1).to(dtype)
+    vectors = np.ascontiguousarray(vectors, dtype=np.float64)
+    right = torch.from_numpy(vectors).reshape(len(vectors), -1).to(rows.directions.dtype)
     if len(right) != len(rows):
         raise InputError(f"vectors have {len(right)} rows, inputs have {len(rows)}")
     out = torch.zeros(right.shape, dtype=torch.float64)
@@ -175,7 +187,7 @@ def kernel_product(
 
 def kernel_form(inputs: Any, vector: np.ndarray, **options: Any) -> float:
     """vᵀ K v without holding K; options as for `kernel_product`."""
-    return float(vector @ kernel_product(inputs, vector, **options))
+    return float(np.asarray(vector, dtype=np.float64) @ kernel_product(inputs, vector, **options))
 
 
 def empirical_kernel(inputs: Any, weights: Any, *, kind: str = "gradient", activation: str = "relu") -> np.ndarray:

@@ -28,15 +28,24 @@ from torch import Tensor
 
 from softlabel.errors import InputError, require
 from softlabel.theory.kernel import Rows
-from softlabel.theory.margin.fresh import Directions, Field, mean_norm, teacher_margin
-from softlabel.theory.margin.kernel_margin import KernelMargin, kernel_margin, labelled_product
+from softlabel.theory.margin.fresh import (
+    ControlledMean,
+    Directions,
+    Field,
+    mean_norm,
+    observe_alignment,
+    teacher_margin,
+)
+from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, kernel_margin, labelled_product
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
 REPLICATES = 6
 FEWEST = 3
 POLISH = 8
+CHOOSING = 4096
 PAIRS = (256, 65536)
+FLOPS_A_SECOND = 5e9  # a cautious guess, for what one evaluation may take of the budget
 NUMBERS_A_POINT = 500  # of a first sample, 2·pairs·d, for each point that may carry q
 LARGE = 5000  # from here on float32 kernels and samples
 
@@ -63,7 +72,8 @@ class Margin:
     lower, upper        γ* lies between, with probability ≥ confidence
     floor               ≤ γ*, no sampling involved
     kernel              γ_1 (γ_1² ≤ γ* ≤ γ_1), as an interval that numerical optimisation leaves
-    teacher_lower       ≤ γ(v_q) of the teacher found, with probability ≥ confidence
+    teacher_lower       ≤ γ(v_q) of the teacher found, with probability ≥ confidence; not above 0: it is not known
+                        to fit every point
     q                   (n,) in the simplex: v_q(z) = G_q(z)/‖G_q(z)‖
     teacher_margins     (n,) y_i z_i of every point as estimated, with `teacher_errors`
     zero                why γ* = 0, where it is
@@ -158,6 +168,7 @@ class _Search:
         self.lower, self.upper = 0.0, float(np.linalg.norm(x, axis=1).min()) / 2
         self.history: list[Progress] = []
         self.samples_drawn = 0
+        self.rounding = 2 * torch.finfo(torch.float32).eps * float(np.linalg.norm(x, axis=1).max())
 
     def run(self, width: float) -> Margin:
         zero = find_zero_margin(self.x, self.y)
@@ -170,26 +181,31 @@ class _Search:
         working = self._working(kernel)
         out_of_time = self.clock.until(0.75)
         pairs = NUMBERS_A_POINT * len(working) // (2 * points.shape[1])
-        pairs = min(max(PAIRS[0], pairs), PAIRS[1])
+        pairs = min(max(PAIRS[0], pairs), PAIRS[1], self._affordable(points, working, 0.01))
         q, functional = kernel.q, kernel.functional
+        candidates = [q]
         for level in itertools.count(1):
             failure = 2 * self.failure / 3 / 2**level / 3  # of each of this level's three statements
             field = Field.of(points, self.y, q)
             bound = mean_norm(field, fresh, float(q @ functional), precision=width / 50, stop=out_of_time)
-            self._tighten(upper=bound.upper(failure))
+            self._tighten(upper=bound.upper(failure) + self.rounding)
             samples = self._samples(points, working, q, pairs, width / 12, out_of_time)
             if samples:
                 q = np.mean([sample.q for sample in samples], axis=0)
                 functional = labelled_product(rows, self.y, q)
+                candidates[1:] = [q, (q + kernel.q) / 2]
             if len(samples) >= FEWEST:
                 gap = _mean_upper([sample.gap for sample in samples], failure)
-                self._tighten(lower=bound.lower(failure) - gap)
+                self._tighten(lower=bound.lower(failure) - gap - self.rounding)
             self._say(f"{len(samples)} samples of {2 * pairs:,} directions")
             if self.upper - self.lower <= width * self.upper or len(samples) < REPLICATES or out_of_time():
                 break
             pairs *= 2
-        self._say("a larger sample for the teacher")
-        q, functional = self._polish(points, working, q, POLISH * pairs, rows)
+        if not self.clock.until(0.9)():
+            self._say("a larger sample for the teacher")
+            larger = min(POLISH * pairs, max(pairs, self._affordable(points, working, 0.04)))
+            candidates.append(self._polish(points, working, q, larger))
+        q, functional = self._choose(candidates, points, working, rows)
         self._say("margin of the teacher")
         teacher_lower, margins, errors = teacher_margin(
             Field.of(points, self.y, q),
@@ -201,7 +217,7 @@ class _Search:
             precision=width,
             stop=self.clock.for_a_while(1.0),
         )
-        teacher_lower = max(0.0, teacher_lower)
+        teacher_lower -= self.rounding
         self._tighten(lower=max(teacher_lower, kernel.floor))
         return self._result(kernel, q, teacher_lower, margins, errors)
 
@@ -216,7 +232,7 @@ class _Search:
         if self.dtype == torch.float32:  # the bracket itself is computed without float32's rounding
             functional = labelled_product(Rows.of(self.x, torch.float64), self.y, found.q)
             upper = math.sqrt(max(0.0, float(found.q @ functional)))
-            found = KernelMargin(found.q, functional, max(0.0, float(functional.min())) / upper, upper)
+            found = KernelMargin(found.q, functional, bracket_low(functional, upper), upper)
         self._tighten(lower=found.floor, upper=found.upper)
         self._say("γ_1 known")
         return found
@@ -225,6 +241,11 @@ class _Search:
         """Points that may carry q: those that do for γ_1, and those near its margin."""
         near = np.argsort(kernel.functional)[: max(300, int(1.3 * np.count_nonzero(kernel.q)))]
         return np.union1d(np.flatnonzero(kernel.q), near)
+
+    def _affordable(self, points: Tensor, working: np.ndarray, share: float) -> int:
+        """Pairs of directions with which one evaluation takes this share of the budget, or less."""
+        flops_a_pair = 4 * len(working) * points.shape[1]
+        return max(64, int(share * self.clock.budget * FLOPS_A_SECOND / flops_a_pair))
 
     def _samples(
         self,
@@ -269,21 +290,33 @@ class _Search:
             solution = solve_sample(problem, inside[chosen], tolerance=tolerance, evaluations=600, stop=stop)
             q, dual = np.zeros(len(self.x)), np.zeros(len(self.x))
             q[chosen], dual[chosen] = solution.q, solution.dual
-            gradient = _everywhere(points, y, directions, dual)
+            gradient = _everywhere(points, y, directions, dual, solution.smoothing)
             lower = min(solution.lower, float(gradient.min()))
             violating = np.setdiff1d(np.flatnonzero(gradient < solution.lower), chosen)
             if len(violating) == 0 or lower >= solution.lower - tolerance * solution.upper or stop():
                 return _Sample(q, at_start - lower)
             chosen, inside = np.union1d(chosen, violating), q
 
-    def _polish(
-        self, points: Tensor, working: np.ndarray, q: np.ndarray, pairs: int, rows: Rows
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _polish(self, points: Tensor, working: np.ndarray, q: np.ndarray, pairs: int) -> np.ndarray:
         """A better q for the teacher: its margin suffers from the sample that chose it long after γ* is known."""
         stop = self.clock.for_a_while(0.9)
         directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 0), points.dtype)
-        better = self._sample(points, working, q, directions, 2e-3, stop).q
-        return better, labelled_product(rows, self.y, better)
+        return self._sample(points, working, q, directions, 2e-3, stop).q
+
+    def _choose(
+        self, candidates: list[np.ndarray], points: Tensor, working: np.ndarray, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The candidate whose teacher has the largest margin near the margin, on directions of their own."""
+        near, signs = torch.from_numpy(working), torch.from_numpy(self.y[working]).to(points.dtype)
+        functionals = [labelled_product(rows, self.y, q) for q in candidates]
+        margins = []
+        for q, functional in zip(candidates, functionals, strict=True):
+            mean = ControlledMean(functional[working])
+            draws = Directions(points.shape[1], _seed(self.seed, 10**6), points.dtype)
+            observe_alignment(Field.of(points, self.y, q), draws, points[near], signs, mean, CHOOSING)
+            margins.append(mean.means()[0].min())
+        best = int(np.argmax(margins))
+        return candidates[best], functionals[best]
 
     def _tighten(self, lower: float | None = None, upper: float | None = None) -> None:
         if lower is not None:
@@ -309,11 +342,12 @@ class _Search:
         self, kernel: KernelMargin, q: np.ndarray, teacher_lower: float, margins: np.ndarray, errors: np.ndarray
     ) -> Margin:
         n, d = self.x.shape
+        lower, upper = sorted((self.lower, self.upper))  # ends that crossed: one of them failed, as few do
         return Margin(
             n=n,
             d=d,
-            lower=self.lower,
-            upper=self.upper,
+            lower=lower,
+            upper=upper,
             confidence=1 - self.failure,
             floor=kernel.floor,
             kernel=(kernel.lower, kernel.upper),
@@ -332,14 +366,20 @@ def start_margin(inputs: Any, y: Any, weights: Any) -> float:
     Equal directions (the pairs of a symmetric start) count once.
     """
     x, y = _checked(inputs, y)
-    directions = np.unique(np.asarray(weights, dtype=np.float64), axis=0)
+    directions = np.asarray(weights, dtype=np.float64)
+    require(
+        directions.ndim == 2 and len(directions) > 0 and directions.shape[1] == x.shape[1],
+        f"weights must be directions of {x.shape[1]} numbers as the inputs, got shape {directions.shape}",
+    )
+    require(bool(np.isfinite(directions).all()), "weights must be finite")
+    directions = np.unique(directions, axis=0)
     problem = SampleProblem(torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(directions), single=True)
     solution = solve_sample(problem, np.ones(len(x)), tolerance=1e-4, evaluations=3000)
     return max(0.0, solution.lower)
 
 
-def _everywhere(points: Tensor, y: Tensor, directions: Tensor, q: np.ndarray) -> np.ndarray:
-    """∂F(q) on the sample for every point, in blocks of directions and points."""
+def _everywhere(points: Tensor, y: Tensor, directions: Tensor, q: np.ndarray, smoothing: float) -> np.ndarray:
+    """y_i E⟨v, φ_i⟩ on the sample for every point, in blocks of directions and points."""
     total = np.zeros(len(points))
     carried = np.flatnonzero(q)
     support = torch.from_numpy(carried)
@@ -347,8 +387,8 @@ def _everywhere(points: Tensor, y: Tensor, directions: Tensor, q: np.ndarray) ->
         joined = torch.cat([points[support], points[part]])
         labels = torch.cat([y[support], y[part]])
         weights = np.concatenate([q[carried], np.zeros(part.stop - part.start)])
-        _, gradient = SampleProblem(joined, labels, directions).value_and_gradient(weights)
-        total[part] = gradient[len(carried) :]
+        problem = SampleProblem(joined, labels, directions)
+        total[part] = problem.evaluate(weights, smoothing).functional[len(carried) :]
     return total
 
 

@@ -21,6 +21,7 @@ from softlabel.theory.margin.sample import unit
 
 BLOCK_NUMBERS = 1 << 23
 PILOT = 1024
+LEAST_VARIATION = 1e-3  # of a control; one that varies less could be rounding noise, whose slope means nothing
 
 
 class Field:
@@ -76,7 +77,9 @@ class ControlledMean:
         """Estimates and their standard errors."""
         v, c, vv, cc, vc = self._sums / self.count
         var_v, var_c, cov = vv - v * v, cc - c * c, vc - v * c
-        slope = np.divide(cov, var_c, out=np.zeros_like(cov), where=var_c > 0)
+        size = cc + 2 * self.known * c + self.known**2  # mean square of the control itself
+        varies = var_c > LEAST_VARIATION**2 * size
+        slope = np.divide(cov, var_c, out=np.zeros_like(cov), where=varies)
         variance = np.maximum(var_v - slope * cov, 0)
         return v - slope * c, np.sqrt(variance / max(1, self.count - 2))
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.numerics import minimise_nonnegative
+from softlabel.numerics import minimise_nonnegative, threads_for
 from softlabel.theory.kernel import BLOCK, Kernel, Rows
 
 FIRST = 2000
@@ -59,7 +59,7 @@ def kernel_margin(
         q[working] = inner
         functional = labelled_product(rows, y, q)
         upper = float(np.sqrt(max(0.0, q @ functional)))
-        lower = max(0.0, float(functional.min()) / upper) if upper > 0 else 0.0
+        lower = bracket_low(functional, upper)
         if best is None or lower > best.lower:
             best = KernelMargin(q, functional, lower, upper)
         if report is not None:
@@ -73,6 +73,11 @@ def kernel_margin(
             return best
         working = np.union1d(kept, added)
         start = q[working]
+
+
+def bracket_low(functional: np.ndarray, upper: float) -> float:
+    """min_i (Aq)_i/√(qᵀAq) ≤ γ_1, where upper = √(qᵀAq); never beyond it by rounding."""
+    return min(upper, max(0.0, float(functional.min())) / upper) if upper > 0 else 0.0
 
 
 def labelled_product(rows: Rows, y: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -121,5 +126,6 @@ def _solve(gram: Tensor, start: np.ndarray, tolerance: float, stop: Callable[[],
 
     scale = float(best @ torch.mv(gram, torch.from_numpy(best)).numpy())
     if scale > 0:
-        minimise_nonnegative(objective, best / scale, done=done, evaluations=10000)
+        with threads_for(100 * gram.numel()):  # a matrix is read once for each product: memory counts, not arithmetic
+            minimise_nonnegative(objective, best / scale, done=done, evaluations=10000)
     return best

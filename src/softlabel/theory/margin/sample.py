@@ -8,6 +8,11 @@ With G_q(z) = Σ_i q_i y_i x_i 1(z·x_i > 0) and F(q) = E_z‖G_q(z)‖ over Gau
 On a sample the expectation is a mean. F is homogeneous, so the simplex goes away: min ½F(q)² − Σq over q ≥ 0 has its
 optimum at the same direction, and L-BFGS-B solves it.
 
+F has kinks where some G_q(z) vanishes, and an optimum on one stops the descent short. It then goes on with ‖G‖
+replaced by √(‖G‖² + s²(Σq)²), as if every labelled point had one more coordinate s: still homogeneous and convex,
+smooth, at most s·Σq too large; and v = G/√(…) has norm ≤ 1, so it bounds γ from below as before. s shrinks until the
+bounds meet.
+
 Directions come in pairs ±z. The pair costs as much as one: 1(−z·x > 0) = 1 − 1(z·x > 0), so that
 G_q(−z) = Σ q_i y_i x_i − G_q(z).
 """
@@ -19,10 +24,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.numerics import minimise_nonnegative
+from softlabel.numerics import minimise_nonnegative, threads_for
 
 BLOCK = 2048
 MASK_BYTES = 2 << 30
+FIRST_SMOOTHING = 1 / 16  # of F
 ROUNDING = 32  # ‖G‖ below this many units of rounding counts as zero: v = 0 there
 
 
@@ -52,37 +58,63 @@ class SampleProblem:
 
     def value_and_gradient(self, q: np.ndarray) -> tuple[float, np.ndarray]:
         """F(q) and ∂F(q)."""
-        weights = torch.from_numpy(q).to(self.x.dtype) * self.y
+        here = self.evaluate(q)
+        return here.value, here.functional
+
+    def evaluate(self, q: np.ndarray, smoothing: float = 0.0) -> "Evaluation":
+        """F, its smoothed version and the margins y_i E⟨v, φ_i⟩ that go with it, at q ≥ 0 of any mass > 0."""
+        mass = float(q.sum())
+        weights = torch.from_numpy(q / mass).to(self.x.dtype) * self.y  # so that rounding is that of numbers up to 1
         weighted = self.x * weights[:, None]
         total = weighted.sum(0)
-        value = 0.0
+        value = smooth = inverse = 0.0
         pulled = torch.zeros_like(self.x)  # Σ_k 1(z_k·x_i>0) (v(z_k) − v(−z_k))
         opposite = torch.zeros_like(total)  # Σ_k v(−z_k)
         for active in self.active:
             mask = active.to(self.x.dtype)
             here = mask @ weighted
-            v, norms = unit(here)
-            value += float(norms.sum(dtype=torch.float64))
-            if not self.single:
-                v_minus, norms = unit(total - here)
+            sides = (here,) if self.single else (here, total - here)
+            v = []
+            for side in sides:
+                vectors, norms = unit(side)
                 value += float(norms.sum(dtype=torch.float64))
-                opposite += v_minus.sum(0)
-                v = v.sub_(v_minus)
-            pulled.addmm_(mask.t(), v)
+                if smoothing > 0:
+                    roots = torch.hypot(norms, torch.tensor(smoothing, dtype=norms.dtype))
+                    smooth += float(roots.sum(dtype=torch.float64))
+                    inverse += float(roots.reciprocal().sum(dtype=torch.float64))
+                    vectors = vectors.mul_((norms / roots)[:, None])
+                v.append(vectors)
+            if not self.single:
+                opposite += v[1].sum(0)
+                v[0].sub_(v[1])
+            pulled.addmm_(mask.t(), v[0])
         count = self.pairs if self.single else 2 * self.pairs
-        gradient = (self.y * ((pulled + opposite) * self.x).sum(1)).double().numpy() / count
-        return value / count, gradient
+        functional = (self.y * ((pulled + opposite) * self.x).sum(1)).double().numpy() / count
+        if smoothing == 0:
+            smooth = value
+        return Evaluation(value / count * mass, functional, smooth / count * mass, smoothing**2 * inverse / count)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """F(q), y_i E⟨v, φ_i⟩ for a v of norm ≤ 1, the smoothed F, and what its gradient has beyond the `functional`."""
+
+    value: float
+    functional: np.ndarray
+    smooth: float
+    shift: float
 
 
 @dataclass(frozen=True, eq=False)
 class SampleSolution:
-    """lower ≤ margin of the sample ≤ upper; `q` in the simplex attains the upper end, `dual` the lower."""
+    """lower ≤ margin of the sample ≤ upper; `q` in the simplex attains the upper end, `dual` (smoothed) the lower."""
 
     q: np.ndarray
     dual: np.ndarray
     lower: float
     upper: float
     evaluations: int
+    smoothing: float = 0.0
 
 
 def solve_sample(
@@ -97,26 +129,64 @@ def solve_sample(
 
     `stop()` is asked now and then whether time is up; the best found so far is returned.
     """
-    best_q = dual_q = start / start.sum()
-    lower, upper, count = -np.inf, np.inf, 0
+    with threads_for(4 * problem.pairs * problem.x.numel()):
+        descent = _Descent(problem, start / start.sum(), tolerance, evaluations, stop)
+        if descent.upper > 0:
+            descent.run(0.0)
+        share = FIRST_SMOOTHING
+        while not descent.over() and share >= tolerance / 10:
+            descent.run(share * descent.upper)
+            share /= 4
+    lower = min(descent.lower, descent.upper)  # beyond it by rounding alone
+    return SampleSolution(descent.q, descent.dual, lower, descent.upper, descent.count, descent.dual_smoothing)
 
-    def objective(q: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal best_q, dual_q, lower, upper, count
-        value, gradient = problem.value_and_gradient(q)
-        count += 1
-        mass = q.sum()
-        if mass > 0:
-            if gradient.min() > lower:
-                dual_q, lower = q / mass, float(gradient.min())
-            if value / mass < upper:
-                best_q, upper = q / mass, value / mass
-        return 0.5 * value**2 - mass, value * gradient - 1
 
-    def done() -> bool:
-        return upper - lower <= tolerance * upper or (stop is not None and stop())
+class _Descent:
+    """The bounds found so far, and the q that attain them."""
 
-    value, _ = problem.value_and_gradient(best_q)
-    if value == 0:
-        return SampleSolution(best_q, best_q, 0.0, 0.0, 1)
-    minimise_nonnegative(objective, best_q / value**2, done=done, evaluations=evaluations)
-    return SampleSolution(best_q, dual_q, lower, upper, count)
+    def __init__(
+        self,
+        problem: SampleProblem,
+        q: np.ndarray,
+        tolerance: float,
+        evaluations: int,
+        stop: Callable[[], bool] | None,
+    ) -> None:
+        self.problem, self.tolerance, self.evaluations, self.stop = problem, tolerance, evaluations, stop
+        here = problem.evaluate(q)
+        self.q = self.dual = self.latest = q
+        self.upper, self.lower, self.count = here.value, float(here.functional.min()), 1
+        self.dual_smoothing = 0.0
+
+    def over(self) -> bool:
+        """Whether the bounds have met, or time is up."""
+        closed = self.upper - self.lower <= self.tolerance * self.upper
+        return closed or self.count >= self.evaluations or (self.stop is not None and self.stop())
+
+    def run(self, smoothing: float) -> None:
+        """Descend from the latest q with this smoothing, until the bounds meet or it can help no further."""
+        low, high = -np.inf, np.inf  # bounds of the smoothed problem itself
+
+        def objective(q: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal low, high
+            mass = float(q.sum())
+            if mass <= 0:
+                return 0.0, np.full(len(q), -1.0)
+            here = self.problem.evaluate(q, smoothing)
+            least = float(here.functional.min())
+            self.count += 1
+            if least > self.lower:
+                self.dual, self.dual_smoothing, self.lower = q / mass, smoothing, least
+            if here.value / mass < self.upper:
+                self.q, self.upper = q / mass, here.value / mass
+            low = max(low, least + here.shift)
+            if here.smooth / mass < high:
+                self.latest, high = q / mass, here.smooth / mass
+            return 0.5 * here.smooth**2 - mass, here.smooth * (here.functional + here.shift) - 1
+
+        def done() -> bool:
+            return self.over() or high - low <= smoothing / 10
+
+        scale = self.problem.evaluate(self.latest, smoothing).smooth
+        left = self.evaluations - self.count
+        minimise_nonnegative(objective, self.latest / scale**2, done=done, evaluations=left)

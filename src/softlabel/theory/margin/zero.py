@@ -40,18 +40,17 @@ def find_zero_margin(x: np.ndarray, y: np.ndarray, tolerance: float = 1e-7) -> Z
     mixed = [
         (rows, sides) for rows, sides in lines if len(np.unique(sides * y[rows])) == 1 and len(np.unique(sides)) > 1
     ]
-    return _dependency(x, y, mixed) if mixed else None
+    return _dependency(x / norms[:, None], y, mixed) if mixed else None
 
 
-def _dependency(x: np.ndarray, y: np.ndarray, lines: list[tuple[np.ndarray, np.ndarray]]) -> ZeroMargin | None:
-    """Whether antiparallel pairs with opposite labels depend on each other: a linear program in their q."""
+def _dependency(directions: np.ndarray, y: np.ndarray, lines: list[tuple[np.ndarray, np.ndarray]]) -> ZeroMargin | None:
+    """Whether antiparallel pairs with opposite labels depend on each other: a linear program in q_i‖x_i‖ (∝)."""
     rows = np.concatenate([members for members, _ in lines])
     sides = np.concatenate([side for _, side in lines])
     line = np.concatenate([np.full(len(members), k) for k, (members, _) in enumerate(lines)])
-    norms = np.linalg.norm(x[rows], axis=1)
     cancel = np.zeros((len(lines), len(rows)))
-    cancel[line, np.arange(len(rows))] = y[rows] * norms
-    left_over = np.where(sides < 0, y[rows], 0) * x[rows].T  # (d, rows); −βu = x on the negative side
+    cancel[line, np.arange(len(rows))] = y[rows]
+    left_over = np.where(sides < 0, y[rows], 0) * directions[rows].T  # (d, rows); −u on the negative side
     equations = np.vstack([cancel, left_over, np.ones((1, len(rows)))])
     right = np.zeros(len(equations))
     right[-1] = 1
@@ -74,20 +73,19 @@ def _lines(directions: np.ndarray, tolerance: float) -> list[tuple[np.ndarray, n
     sides = np.where(height >= 0, 1, -1)
     folded = np.abs(height)
     order = np.argsort(folded, kind="stable")
-    group = np.arange(len(order))
-    for shift in range(1, len(order)):
-        first, second = order[:-shift], order[shift:]
-        close = folded[second] - folded[first] <= tolerance
-        if not close.any():
-            break
-        first, second = first[close], second[close]
-        apart = sides[first, None] * directions[first] - sides[second, None] * directions[second]
-        same = np.linalg.norm(apart, axis=1) <= tolerance
-        for one, two in zip(first[same], second[same], strict=True):
-            group[group == group[two]] = group[one]
-    names, counts = np.unique(group, return_counts=True)
+    ends = np.searchsorted(folded[order], folded[order] + tolerance, side="right")
+    taken = np.zeros(len(order), dtype=bool)
     lines = []
-    for name in names[counts > 1]:
-        rows = np.flatnonzero(group == name)
-        lines.append((rows, sides[rows]))
+    for start in np.flatnonzero(ends - np.arange(len(order)) > 1):
+        if taken[start]:
+            continue
+        level = np.arange(start, ends[start])  # at one height, in order
+        level = level[~taken[level]]
+        rows = order[level]
+        apart = sides[rows, None] * directions[rows] - sides[rows[0]] * directions[rows[0]]
+        same = np.linalg.norm(apart, axis=1) <= tolerance
+        taken[level[same]] = True
+        if same.sum() > 1:
+            rows = np.sort(rows[same])
+            lines.append((rows, sides[rows]))
     return lines

@@ -1,0 +1,275 @@
+"""The certified interval on instances whose margin is known, its invariances, and bad input."""
+
+import math
+
+import numpy as np
+import pytest
+
+import softlabel as sl
+from softlabel.errors import InputError
+from softlabel.networks.starts import draw_start
+from softlabel.theory.margin import margin, start_margin
+from softlabel.theory.margin.certified import _mean_upper
+from tests.theory.margin.problems import digits, norm_of_g, random_points, two_xor
+
+
+def uniform_norm(d: int, draws: int = 20_000, seed: int = 0) -> tuple[float, float]:
+    """γ* of 2-XOR = F at the uniform q, by drawing; and the standard error."""
+    x, y = two_xor(d)
+    z = np.random.default_rng(seed).standard_normal((draws, d))
+    lengths = norm_of_g(x, y, np.full(len(x), 1 / len(x)), z)
+    return float(lengths.mean()), float(lengths.std() / math.sqrt(draws))
+
+
+def check_order(found) -> None:
+    """What holds for every margin, however it was computed."""
+    slack = 1 + 1e-6
+    assert 0 <= found.floor <= found.lower <= found.upper <= found.kernel[1] * slack
+    assert found.kernel[0] <= found.kernel[1]
+    assert found.kernel[0] ** 2 <= found.upper
+    assert found.teacher_lower <= found.lower
+    assert found.q.sum() == pytest.approx(1)
+    assert found.q.min() >= 0
+    assert found.teacher_margins.shape == found.teacher_errors.shape == (found.n,)
+    assert (found.teacher_margins >= found.teacher_lower).all()
+    times = [at.seconds for at in found.history]
+    assert times == sorted(times)
+    assert [at.lower for at in found.history] == sorted(at.lower for at in found.history)
+    assert [at.upper for at in found.history] == sorted((at.upper for at in found.history), reverse=True)
+
+
+def test_digits_reference():
+    x, y = digits(200)
+    found = margin(x, y)
+    check_order(found)
+    assert found.relative_width <= 0.05
+    assert found.lower <= 0.0344  # the reference: γ* in [.0335, .0344]
+    assert found.upper >= 0.0335
+    assert found.kernel == pytest.approx((0.0396, 0.0396), abs=5e-5)
+    assert (found.n, found.d, found.confidence, found.zero) == (200, 64, pytest.approx(0.95), None)
+    assert found.upper <= np.linalg.norm(x, axis=1).min() / 2
+    assert found.teacher_lower > 0.5 * found.lower
+
+
+@pytest.mark.parametrize(("d", "reference"), [(3, 1 / 6), (6, 0.0636)])
+def test_xor_reference(d, reference):
+    x, y = two_xor(d)
+    drawn, error = uniform_norm(d, 200_000)
+    assert drawn == pytest.approx(reference, abs=4 * error + 5e-5)
+    found = margin(x, y)
+    check_order(found)
+    assert found.relative_width <= 0.05
+    assert found.lower <= reference + 5e-5
+    assert found.upper >= reference - 5e-5
+    assert found.lower - 4 * error <= drawn <= found.upper + 4 * error
+    assert found.teacher_lower > 0.9 * found.lower
+
+
+@pytest.mark.slow
+def test_xor_reference_of_4096_points():
+    x, y = two_xor(12)
+    drawn, error = uniform_norm(12)
+    assert drawn == pytest.approx(0.0239, abs=4 * error + 5e-5)
+    found = margin(x, y, budget=200)
+    check_order(found)
+    assert found.relative_width <= 0.05
+    assert found.lower - 4 * error <= drawn <= found.upper + 4 * error
+    assert found.seconds < 260
+
+
+@pytest.mark.slow
+def test_all_digits_to_five_percent():
+    found = margin(*digits(None))
+    check_order(found)
+    assert found.relative_width <= 0.05
+
+
+def test_the_smallest_xor_by_hand():
+    """With z = (a, b, c): ‖G‖ = ¼ at the uniform q unless |c| is the largest of the three, when G = 0: γ* = ¼·⅔."""
+    x, y = two_xor(3)
+    z = np.random.default_rng(0).standard_normal((5000, 3))
+    lengths = norm_of_g(x, y, np.full(8, 1 / 8), z)
+    inner = np.abs(z).argmax(axis=1) == 2
+    assert lengths[inner] == pytest.approx(0, abs=1e-15)
+    assert lengths[~inner] == pytest.approx(0.25)
+
+
+def test_intervals_hold_the_margin_for_every_seed():
+    """γ* = 1/6 is known; F is the same on most directions, so that rounding too is put to the test."""
+    x, y = two_xor(3)
+    found = [margin(x, y, seed=seed) for seed in range(20)]
+    assert all(one.lower <= 1 / 6 <= one.upper for one in found)
+    assert all(one.teacher_lower <= 1 / 6 for one in found)
+
+
+def test_intervals_hold_as_often_as_they_say():
+    x, y = two_xor(5)
+    truth, error = uniform_norm(5, 300_000)
+    found = [margin(x, y, seed=seed, width=0.15, confidence=0.5) for seed in range(14)]
+    assert sum(one.lower - 3 * error <= truth <= one.upper + 3 * error for one in found) >= 7
+
+
+@pytest.mark.parametrize("points", [random_points(25, 4, 1), random_points(12, 60, 2), digits(50)])
+def test_order_and_limits(points):
+    x, y = points
+    found = margin(x, y, width=0.1)
+    check_order(found)
+    assert found.upper <= np.linalg.norm(x, axis=1).min() / 2
+
+
+def test_two_points_by_hand():
+    """x and −x, labelled apart: G is q_1 x or q_2 x, so F = ½ for every q."""
+    x = np.array([[1.0, 0], [-1, 0]])
+    found = margin(x, np.array([1.0, -1]))
+    assert found.lower <= 0.5 <= found.upper + 1e-12
+    assert found.relative_width < 1e-4
+    # orthogonal, labelled apart: both seen, one, or none: E‖(x, −x')‖/2 = ¼·√2/2 + ½·½
+    found = margin(np.eye(2), np.array([1.0, -1]))
+    assert found.lower <= math.sqrt(2) / 8 + 1 / 4 <= found.upper
+    assert found.relative_width < 0.05
+
+
+def test_rotation_and_flipped_labels_change_nothing():
+    x, y = random_points(20, 4, 3)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    plain = margin(x, y)
+    for other in (margin(x @ turn, y), margin(x, -y), margin(np.hstack([x, np.zeros((20, 7))]), y)):
+        check_order(other)
+        assert other.lower <= plain.upper
+        assert plain.lower <= other.upper
+        assert other.kernel == pytest.approx(plain.kernel, rel=2e-4)
+    assert margin(x, -y).lower == pytest.approx(plain.lower, rel=1e-5)
+
+
+def test_margins_grow_with_the_points():
+    x, y = random_points(20, 4, 3)
+    plain, half = margin(x, y), margin(x / 2, y)
+    assert half.kernel == pytest.approx(np.array(plain.kernel) / 2, rel=1e-5)
+    assert half.lower <= plain.upper / 2
+    assert plain.lower / 2 <= half.upper
+
+
+def test_the_seed_decides():
+    x, y = random_points(20, 4, 3)
+    one, again, other = margin(x, y, seed=4), margin(x, y, seed=4), margin(x, y, seed=5)
+    assert (one.lower, one.upper, one.teacher_lower) == (again.lower, again.upper, again.teacher_lower)
+    assert (one.q == again.q).all()
+    assert one.lower != other.lower
+
+
+@pytest.mark.parametrize("points", [digits(None), two_xor(10)])
+def test_a_tiny_budget_gets_an_honest_interval(points):
+    x, y = points
+    seen = []
+    found = margin(x, y, budget=1, watch=seen.append)
+    check_order(found)
+    assert found.seconds < 8
+    assert found.floor > 0
+    assert seen == list(found.history)
+    assert found.lower < 0.0165 if len(x) == 1797 else found.lower <= 0.0305  # γ* of either is known to be below
+    assert found.upper > 0.0155 if len(x) == 1797 else found.upper >= 0.0285
+
+
+def test_zero_is_said_with_its_rows():
+    x, y = random_points(20, 4, 0)
+    x[9], y[9] = 0.5 * x[4], -y[4]
+    found = margin(x, y)
+    assert (found.lower, found.upper, found.floor, found.teacher_lower, found.confidence) == (0, 0, 0, 0, 1)
+    assert found.relative_width == 0
+    assert found.zero is not None
+    assert found.zero.rows == (4, 9)
+    assert "exactly" in found.asymptotic
+
+
+def test_more_points_than_float64_kernels_are_for(monkeypatch):
+    x, y = digits(120)
+    double = margin(x, y)
+    monkeypatch.setattr("softlabel.theory.margin.certified.LARGE", 10)
+    single = margin(x, y)
+    check_order(single)
+    assert single.kernel == pytest.approx(double.kernel, rel=3e-4)
+    assert single.lower <= double.upper
+    assert double.lower <= single.upper
+
+
+def test_points_outside_the_working_set_join(monkeypatch):
+    """With hardly any point to begin with, a sample still ends where all points are taken account of."""
+    from softlabel.theory.margin import certified
+
+    x, y = digits(100)
+    whole = margin(x, y)
+    monkeypatch.setattr(certified._Search, "_working", lambda self, kernel: np.flatnonzero(kernel.q)[::3])
+    small = margin(x, y)
+    check_order(small)
+    assert small.lower <= whole.upper
+    assert whole.lower <= small.upper
+    assert small.relative_width <= 0.05
+
+
+def test_upper_end_of_a_mean():
+    values = [1.0, 2.0, 3.0, 4.0]
+    assert _mean_upper(values, 0.05) == pytest.approx(2.5 + 2.353 * np.std(values, ddof=1) / 2, abs=1e-3)
+    assert _mean_upper([1.0, 1.0], 0.01) == 1
+
+
+def test_starts_approach_the_margin():
+    x, y = two_xor(3)
+    found = {
+        m: [start_margin(x, y, draw_start("symmetric", width=m, inputs=3, seed=seed)[0]) for seed in range(4)]
+        for m in (4, 64, 4096)
+    }
+    assert all(0 <= gamma <= 0.5 for gammas in found.values() for gamma in gammas)
+    assert found[4096] == pytest.approx(np.full(4, 1 / 6), rel=0.05)
+    errors = [np.abs(np.array(found[m]) - 1 / 6).max() for m in found]
+    assert errors == sorted(errors, reverse=True)
+    assert min(found[4]) < 0.1
+    assert np.mean(found[64]) <= 1 / 6 + 0.03  # E γ_m ≤ γ*
+
+
+def test_a_start_counts_its_pairs_once():
+    x, y = digits(40)
+    weights, _ = draw_start("symmetric", width=128, inputs=64, seed=1)
+    assert start_margin(x, y, weights) == pytest.approx(start_margin(x, y, weights[:64]), rel=1e-9)
+    assert start_margin(x, y, weights[:1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": 2.0}, r"norms ≤ 1, the largest is 2; scale them \(--scale max or --scale unit\)"),
+        ({"y": [1, 0, 1, -1]}, "labels must be −1 and"),
+        ({"y": [1, 1, 1, 1]}, "one class only"),
+        ({"y": [1, -1, 1]}, r"labels have shape \(3,\), inputs have 4 rows"),
+        ({"x": np.nan}, "row 0 is not finite"),
+        ({"x": np.inf}, "row 0 is not finite"),
+        ({"table": np.ones(4)}, "table of rows and columns"),
+        ({"table": np.ones((0, 3)), "y": []}, "table of rows and columns"),
+        ({"budget": 0.5}, "budget must be at least 1 second, got 0.5"),
+        ({"budget": math.nan}, "budget"),
+        ({"width": 0}, r"width must lie in \(0, 1\), got 0"),
+        ({"width": 1.5}, "width"),
+        ({"confidence": 1.0}, r"confidence must lie in \[0.5, 1\), got 1.0"),
+        ({"confidence": 0.2}, "confidence"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    change = dict(change)
+    table = change.pop("table", np.where(np.eye(4) == 1, change.pop("x", 1.0), 0))
+    y = np.array(change.pop("y", [1, -1, 1, -1]), dtype=float)
+    with pytest.raises(InputError, match=message):
+        margin(table, y, **change)
+
+
+@pytest.mark.parametrize("weights", [np.ones((4, 3)), np.ones(4), np.ones((0, 4)), np.full((2, 4), np.nan)])
+def test_bad_starts_are_named(weights):
+    with pytest.raises(InputError, match="weights must be"):
+        start_margin(np.eye(4), np.array([1.0, -1, 1, -1]), weights)
+
+
+def test_rounding_of_unit_norms_is_forgiven():
+    x, y = digits(30)
+    assert margin((x * (1 + 1e-6)).astype(np.float32), y, width=0.2).upper > 0
+
+
+def test_it_is_the_packages_own_function():
+    assert sl.margin is margin

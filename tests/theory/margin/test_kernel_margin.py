@@ -1,0 +1,104 @@
+"""γ_1 against non-negative least squares and a quadratic program; the working set against all points at once."""
+
+import sys
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import nnls
+
+from softlabel.theory.kernel import Rows, kernel_matrix
+from softlabel.theory.margin import kernel_margin as function
+from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, labelled_product
+from tests.theory.margin.problems import digits, random_points, two_xor
+
+module = sys.modules[KernelMargin.__module__]
+PROBLEMS = [random_points(25, 3, 0), random_points(40, 6, 1), random_points(10, 50, 2), digits(80), two_xor(5)]
+
+
+def labelled_gram(x, y):
+    return kernel_matrix(x) * np.outer(y, y)
+
+
+def by_least_squares(x, y):
+    """min ½qᵀAq − Σq over q ≥ 0 as min ‖[Rq; …]‖: with A = RᵀR, R⁻ᵀ1 − Rq; then γ_1 = 1/√(Σq)."""
+    a = labelled_gram(x, y)
+    root = np.linalg.cholesky(a + 1e-13 * np.eye(len(a))).T
+    q, _ = nnls(root, np.linalg.solve(root.T, np.ones(len(a))), maxiter=10000)
+    return 1 / np.sqrt(q.sum())
+
+
+@pytest.mark.parametrize("points", PROBLEMS)
+def test_equals_least_squares_and_a_quadratic_program(points):
+    x, y = points
+    found = function(Rows.of(x, torch.float64), y, tolerance=1e-6)
+    assert found.upper == pytest.approx(by_least_squares(x, y), rel=2e-6)
+    q = cp.Variable(len(x), nonneg=True)
+    a = labelled_gram(x, y)
+    cone = cp.Problem(cp.Minimize(cp.quad_form(q, cp.psd_wrap(a))), [cp.sum(q) == 1])
+    cone.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-10)
+    optimum = float(np.sqrt(cone.value))
+    assert found.lower - 1e-8 <= optimum <= found.upper + 1e-8
+    assert found.upper - found.lower <= 1e-6 * found.upper
+    assert found.q.min() >= 0
+    assert found.q.sum() == pytest.approx(1)
+    assert found.functional == pytest.approx(a @ found.q, abs=1e-12)
+    assert found.upper == pytest.approx(np.sqrt(found.q @ a @ found.q), rel=1e-9)
+    assert found.floor == pytest.approx(max(0, (a @ found.q).min()), abs=1e-12)
+    assert found.floor <= found.upper**2 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("first", "added"), [(5, 3), (10, 100), (30, 1)])
+def test_a_growing_working_set_ends_where_all_points_at_once_do(first, added, monkeypatch):
+    x, y = digits(150)
+    rows = Rows.of(x, torch.float64)
+    direct = function(rows, y, tolerance=1e-5)
+    monkeypatch.setattr(module, "FIRST", first)
+    monkeypatch.setattr(module, "ADDED", added)
+    said = []
+    grown = function(rows, y, tolerance=1e-5, report=said.append)
+    assert len(said) > 1
+    assert grown.upper - grown.lower <= 1e-5 * grown.upper
+    assert grown.lower <= direct.upper
+    assert direct.lower <= grown.upper
+    assert "points support it" in said[-1]
+
+
+def test_time_that_is_up_leaves_a_valid_bracket(monkeypatch):
+    monkeypatch.setattr(module, "FIRST", 20)
+    monkeypatch.setattr(module, "ADDED", 5)
+    x, y = digits(150)
+    rows = Rows.of(x, torch.float64)
+    cut = function(rows, y, stop=lambda: True)
+    assert cut.lower <= by_least_squares(x, y) <= cut.upper
+
+
+def test_float32_rows_agree():
+    x, y = digits(150)
+    single, double = (function(Rows.of(x, dtype), y) for dtype in (torch.float32, torch.float64))
+    assert single.upper == pytest.approx(double.upper, rel=3e-4)
+
+
+@pytest.mark.parametrize("block", [4, 1024])
+def test_product_with_labels(block, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", block)
+    x, y = random_points(50, 4, 3)
+    q = np.random.default_rng(0).random(50) * (np.arange(50) % 3 == 0)
+    product = labelled_product(Rows.of(x, torch.float64), y, q)
+    assert product == pytest.approx(labelled_gram(x, y) @ q, abs=1e-13)
+
+
+def test_the_reference_of_digits():
+    x, y = digits(200)
+    found = function(Rows.of(x, torch.float64), y)
+    assert (round(found.lower, 4), round(found.upper, 4)) == (0.0396, 0.0396)
+
+
+def test_rounding_never_turns_the_bracket_round():
+    assert bracket_low(np.array([0.25 + 1e-16, 0.25 + 1e-16]), 0.5 - 1e-16) <= 0.5 - 1e-16
+    assert bracket_low(np.array([-1.0, 1.0]), 0.5) == 0
+    assert bracket_low(np.array([0.0]), 0.0) == 0
+    x, y = two_xor(3)
+    found = function(Rows.of(x, torch.float64), y)
+    assert found.lower <= found.upper
