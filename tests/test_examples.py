@@ -1,5 +1,6 @@
 """Examples are scripts that run."""
 
+import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,11 @@ ROOT = Path(__file__).parent.parent
 @pytest.mark.data
 def test_small_students():
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "small_students.py", "--quick"], capture_output=True, text=True, check=True
+        [sys.executable, ROOT / "examples" / "small_students.py", "--quick"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},  # other tests run beside it
     )
     assert re.search(r"teacher, 512 neurons: 9\d\.\d\d%", done.stdout)
     assert len(re.findall(r"^ +(?:50|none) +\d ", done.stdout, re.MULTILINE)) == 6

@@ -179,7 +179,7 @@ class _Search:
         points = rows.directions * rows.norms[:, None]
         fresh = Directions(points.shape[1], _seed(self.seed, 1), points.dtype)
         working = self._working(kernel)
-        out_of_time = self.clock.until(0.75)
+        out_of_time = self.clock.until(0.65)
         pairs = NUMBERS_A_POINT * len(working) // (2 * points.shape[1])
         pairs = min(max(PAIRS[0], pairs), PAIRS[1], self._affordable(points, working, 0.01))
         q, functional = kernel.q, kernel.functional
@@ -201,7 +201,7 @@ class _Search:
             if self.upper - self.lower <= width * self.upper or len(samples) < REPLICATES or out_of_time():
                 break
             pairs *= 2
-        if not self.clock.until(0.9)():
+        if not self.clock.until(0.8)():
             self._say("a larger sample for the teacher")
             larger = min(POLISH * pairs, max(pairs, self._affordable(points, working, 0.04)))
             candidates.append(self._polish(points, working, q, larger))
@@ -215,7 +215,7 @@ class _Search:
             functional,
             failure=self.failure / 3,
             precision=width,
-            stop=self.clock.for_a_while(1.0),
+            stop=self.clock.for_a_while(0.92),
         )
         teacher_lower -= self.rounding
         self._tighten(lower=max(teacher_lower, kernel.floor))
@@ -226,7 +226,7 @@ class _Search:
         found = kernel_margin(
             Rows.of(self.x, self.dtype),
             self.y,
-            stop=self.clock.until(0.5),
+            stop=self.clock.until(0.45),
             report=lambda message: self._say(message),
         )
         if self.dtype == torch.float32:  # the bracket itself is computed without float32's rounding
@@ -299,7 +299,7 @@ class _Search:
 
     def _polish(self, points: Tensor, working: np.ndarray, q: np.ndarray, pairs: int) -> np.ndarray:
         """A better q for the teacher: its margin suffers from the sample that chose it long after γ* is known."""
-        stop = self.clock.for_a_while(0.9)
+        stop = self.clock.for_a_while(0.8)
         directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 0), points.dtype)
         return self._sample(points, working, q, directions, 2e-3, stop).q
 
