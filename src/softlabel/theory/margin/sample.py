@@ -64,7 +64,7 @@ class SampleProblem:
     def evaluate(self, q: np.ndarray, smoothing: float = 0.0) -> "Evaluation":
         """F, its smoothed version and the margins y_i E⟨v, φ_i⟩ that go with it, at q ≥ 0 of any mass > 0."""
         mass = float(q.sum())
-        weights = torch.from_numpy(q).to(self.x.dtype) * self.y  # so that rounding is that of numbers up to 1
+        weights = torch.from_numpy(q / mass).to(self.x.dtype) * self.y  # so that rounding is that of numbers up to 1
         weighted = self.x * weights[:, None]
         total = weighted.sum(0)
         value = smooth = inverse = 0.0
