@@ -199,6 +199,27 @@ def test_teacher_margin_fails_no_oftener_than_it_says():
     assert failures <= 150 * 0.2 + 12
 
 
+def test_teacher_margin_of_one_worst_point_is_a_bound_not_an_estimate():
+    """Where one point alone decides, an estimate in place of a bound would be too large half of the time."""
+    x, y = random_points(8, 2, 0)
+    q = np.random.default_rng(2).dirichlet(np.full(8, 20.0))
+    _, _, aligned, error = brute_force(x, y, q, 2_000_000)
+    first, second = np.sort(aligned)[:2]
+    assert second - first > 0.02
+    functional = y * (kernel_matrix(x) @ (q * y))
+    field, table = field_of(x, y, q), torch.from_numpy(x)
+    found = [
+        teacher_margin(
+            field, Directions(2, seed, torch.float64), table, y, functional, failure=0.2, precision=1, stop=lambda: True
+        )
+        for seed in range(150)
+    ]
+    worst = aligned.argmin()
+    assert error[worst] < 0.2 * np.mean([errors[worst] for _, _, errors in found])
+    failures = sum(lower > first for lower, _, _ in found)
+    assert 3 <= failures <= 30  # 15 expected: half of the failure probability is the pilot's
+
+
 def test_prepared_rows_serve_as_points():
     """The layout of kernels (rotated, padded) leaves F alone."""
     x, y = random_points(6, 40, 1)
