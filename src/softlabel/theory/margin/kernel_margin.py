@@ -60,7 +60,7 @@ def kernel_margin(
         functional = labelled_product(rows, y, q)
         upper = float(np.sqrt(max(0.0, q @ functional)))
         lower = bracket_low(functional, upper)
-        if best is None or lower > best.lower:
+        if best is None or (lower, -upper) > (best.lower, -best.upper):
             best = KernelMargin(q, functional, lower, upper)
         if report is not None:
             report(f"γ_1 in [{lower:.4g}, {upper:.4g}], {np.count_nonzero(q)} points support it")
