@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 import softlabel as sl
 from softlabel.errors import InputError
 from softlabel.networks.starts import draw_start
 from softlabel.theory.margin import margin, start_margin
 from softlabel.theory.margin.certified import _mean_upper
-from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from tests.theory.margin.problems import digits, norm_of_g, random_points, two_xor
 
 
@@ -205,26 +203,6 @@ def test_points_outside_the_working_set_join(monkeypatch):
     assert small.lower <= whole.upper
     assert whole.lower <= small.upper
     assert small.relative_width <= 0.05
-
-
-@pytest.mark.parametrize("tolerance", [0.9, 1e-3])
-def test_a_sample_of_few_points_never_promises_more_than_all_of_them(tolerance):
-    """The gap is at least F_M(q_0) − γ_M of all points, even where the working set is all that was solved."""
-    from softlabel.theory.margin.certified import _Clock, _Search
-
-    x, y = digits(60)
-    q, z = np.full(60, 1 / 60), draw_pairs(50, 64, 3, torch.float64)
-    points = torch.from_numpy(x)
-    whole = SampleProblem(points, torch.from_numpy(y), z)
-    truth = solve_sample(whole, q, tolerance=1e-6).upper
-    search = _Search(x, y, _Clock(60.0), 0.05, 0, None)
-    few = np.zeros(60)
-    few[:4] = 0.25
-    found = search._sample(points, np.arange(4), few, z, tolerance, lambda: False)
-    at_start = norm_of_g(x, y, few, np.concatenate([z.numpy(), -z.numpy()])).mean()
-    assert found.gap >= at_start - truth * (1 + 1e-9)
-    if tolerance < 0.1:
-        assert found.gap == pytest.approx(at_start - truth, abs=2 * tolerance * truth)
 
 
 def test_upper_end_of_a_mean():

@@ -231,3 +231,27 @@ def test_prepared_rows_serve_as_points():
     first, error, _, _ = brute_force(x, y, q, 100_000)
     second, other, _, _ = brute_force(points, y, q, 100_000)
     assert abs(first - second) <= 4 * np.hypot(error, other)
+
+
+def test_alignment_ends_when_told_but_not_before_it_can_judge(monkeypatch):
+    x, y = random_points(40, 5, 1)
+    monkeypatch.setattr(module, "BLOCK_NUMBERS", 64 * 80)
+    mean = ControlledMean(np.zeros(40))
+    field = field_of(x, y, np.full(40, 1 / 40))
+    points, signs = torch.from_numpy(x), torch.from_numpy(y)
+    observe_alignment(field, Directions(5, 0, points.dtype), points, signs, mean, 10_000, lambda: True)
+    assert mean.count == module.LEAST_PAIRS
+
+
+def test_teacher_margin_cut_short_is_wider_but_still_a_bound():
+    x, y = random_points(40, 5, 1)
+    q = np.full(40, 1 / 40)
+    functional = y * (kernel_matrix(x) @ (q * y))
+    ends = [
+        teacher_margin(
+            field_of(x, y, q), Directions(5, 3, torch.float64), torch.from_numpy(x), y, functional,
+            failure=0.01, precision=0.01, stop=stop,
+        )[0]
+        for stop in (lambda: True, None)
+    ]  # fmt: skip
+    assert ends[0] < ends[1] <= brute_force(x, y, q)[2].min() + 1e-3

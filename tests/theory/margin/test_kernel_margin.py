@@ -102,3 +102,17 @@ def test_rounding_never_turns_the_bracket_round():
     x, y = two_xor(3)
     found = function(Rows.of(x, torch.float64), y)
     assert found.lower <= found.upper
+
+
+def test_cut_short_it_keeps_the_tightest_bracket(monkeypatch):
+    """While the lower end is still 0, later working sets are better by their upper end alone."""
+    x, y = digits(400)
+    monkeypatch.setattr(module, "FIRST", 8)
+    monkeypatch.setattr(module, "ADDED", 8)
+    said = []
+    cut = function(Rows.of(x, torch.float64), y, stop=lambda: len(said) >= 3, report=said.append)
+    assert len(said) == 3
+    uppers = [float(line.split(", ")[1].split("]")[0]) for line in said]
+    assert all("[0, " in line for line in said)
+    assert uppers[-1] < 0.9 * uppers[0]
+    assert cut.upper == pytest.approx(min(uppers), rel=1e-3)

@@ -16,9 +16,8 @@ probability δ/2^k, so the interval taken over all of them fails with probabilit
 
 import itertools
 import math
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from torch import Tensor
 
 from softlabel.errors import InputError, require
 from softlabel.theory.kernel import Rows
+from softlabel.theory.margin.clock import Clock
 from softlabel.theory.margin.fresh import (
     ControlledMean,
     Directions,
@@ -37,6 +37,7 @@ from softlabel.theory.margin.fresh import (
     teacher_margin,
 )
 from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, kernel_margin, labelled_product
+from softlabel.theory.margin.replicate import Replicate, affordable_pairs, solve_replicate
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
@@ -45,9 +46,13 @@ FEWEST = 3
 POLISH = 8
 CHOOSING = 4096
 PAIRS = (256, 65536)
-FLOPS_A_SECOND = 5e9  # a cautious guess, for what one evaluation may take of the budget
 NUMBERS_A_POINT = 500  # of a first sample, 2·pairs·d, for each point that may carry q
 LARGE = 5000  # from here on float32 kernels and samples
+
+# Shares of the budget at which a stage ends; the rest is for what a stage cannot interrupt.
+KERNEL_ENDS, SAMPLES_END, POLISH_ENDS, CHOICE_ENDS, TEACHER_ENDS = 0.4, 0.66, 0.75, 0.8, 0.88
+# Shares of the budget that one evaluation of a sample, of hundreds, may take.
+FIRST_SAMPLE, POLISHING_SAMPLE = 1.5e-4, 1e-3
 
 ASYMPTOTIC = (
     "normal approximation for means over fresh directions, Student's t for the mean gap of the samples; "
@@ -100,25 +105,6 @@ class Margin:
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
 
-@dataclass
-class _Clock:
-    budget: float
-    began: float = field(default_factory=time.perf_counter)
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
-
-    def until(self, share: float) -> Callable[[], bool]:
-        """Whether more than this share of the budget is spent."""
-        return lambda: self.seconds > share * self.budget
-
-    def for_a_while(self, share: float) -> Callable[[], bool]:
-        """Whether half as long again as until now has passed, or this share of the budget."""
-        limit = min(1.5 * self.seconds + 5, share * self.budget)
-        return lambda: self.seconds > limit
-
-
 def margin(
     inputs: Any,
     y: Any,
@@ -139,16 +125,8 @@ def margin(
     require(0 < width < 1, f"width must lie in (0, 1), got {width}")
     require(0.5 <= confidence < 1, f"confidence must lie in [0.5, 1), got {confidence}")
     require(budget >= 1, f"budget must be at least 1 second, got {budget}")
-    search = _Search(x, y, _Clock(budget), 1 - confidence, seed, watch)
+    search = _Search(x, y, Clock(budget), 1 - confidence, seed, watch)
     return search.run(width)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sample:
-    """A solved sample: its q in the simplex, and how far its margin is at most below F at the given q_0."""
-
-    q: np.ndarray
-    gap: float
 
 
 class _Search:
@@ -158,7 +136,7 @@ class _Search:
         self,
         x: np.ndarray,
         y: np.ndarray,
-        clock: _Clock,
+        clock: Clock,
         failure: float,
         seed: int,
         watch: Callable[[Progress], None] | None,
@@ -179,11 +157,11 @@ class _Search:
         points = rows.directions * rows.norms[:, None]
         fresh = Directions(points.shape[1], _seed(self.seed, 1), points.dtype)
         working = self._working(kernel)
-        out_of_time = self.clock.until(0.65)
+        out_of_time = self.clock.until(SAMPLES_END)
         pairs = NUMBERS_A_POINT * len(working) // (2 * points.shape[1])
-        pairs = min(max(PAIRS[0], pairs), PAIRS[1], self._affordable(points, working, 0.01))
+        pairs = min(max(PAIRS[0], pairs), PAIRS[1], self._affordable(points, working, kernel.q, FIRST_SAMPLE))
         q, functional = kernel.q, kernel.functional
-        candidates = [q]
+        candidates = [(kernel.q, kernel.functional)]
         for level in itertools.count(1):
             failure = 2 * self.failure / 3 / 2**level / 3  # of each of this level's three statements
             field = Field.of(points, self.y, q)
@@ -193,7 +171,8 @@ class _Search:
             if samples:
                 q = np.mean([sample.q for sample in samples], axis=0)
                 functional = labelled_product(rows, self.y, q)
-                candidates[1:] = [q, (q + kernel.q) / 2]
+                between = ((q + kernel.q) / 2, (functional + kernel.functional) / 2)
+                candidates[1:] = [(q, functional), between]
             if len(samples) >= FEWEST:
                 gap = _mean_upper([sample.gap for sample in samples], failure)
                 self._tighten(lower=bound.lower(failure) - gap - self.rounding)
@@ -201,11 +180,12 @@ class _Search:
             if self.upper - self.lower <= width * self.upper or len(samples) < REPLICATES or out_of_time():
                 break
             pairs *= 2
-        if not self.clock.until(0.8)():
+        if not out_of_time():
             self._say("a larger sample for the teacher")
-            larger = min(POLISH * pairs, max(pairs, self._affordable(points, working, 0.04)))
-            candidates.append(self._polish(points, working, q, larger))
-        q, functional = self._choose(candidates, points, working, rows)
+            larger = min(POLISH * pairs, max(pairs, self._affordable(points, working, q, POLISHING_SAMPLE)))
+            polished = self._polish(points, working, q, larger)
+            candidates.append((polished, labelled_product(rows, self.y, polished)))
+        q, functional = self._choose(candidates, points, working)
         self._say("margin of the teacher")
         teacher_lower, margins, errors = teacher_margin(
             Field.of(points, self.y, q),
@@ -215,7 +195,7 @@ class _Search:
             functional,
             failure=self.failure / 3,
             precision=width,
-            stop=self.clock.for_a_while(0.92),
+            stop=self.clock.for_a_while(TEACHER_ENDS),
         )
         teacher_lower -= self.rounding
         self._tighten(lower=max(teacher_lower, kernel.floor))
@@ -226,7 +206,7 @@ class _Search:
         found = kernel_margin(
             Rows.of(self.x, self.dtype),
             self.y,
-            stop=self.clock.until(0.45),
+            stop=self.clock.until(KERNEL_ENDS),
             report=lambda message: self._say(message),
         )
         if self.dtype == torch.float32:  # the bracket itself is computed without float32's rounding
@@ -242,10 +222,9 @@ class _Search:
         near = np.argsort(kernel.functional)[: max(300, int(1.3 * np.count_nonzero(kernel.q)))]
         return np.union1d(np.flatnonzero(kernel.q), near)
 
-    def _affordable(self, points: Tensor, working: np.ndarray, share: float) -> int:
+    def _affordable(self, points: Tensor, working: np.ndarray, q: np.ndarray, share: float) -> int:
         """Pairs of directions with which one evaluation takes this share of the budget, or less."""
-        flops_a_pair = 4 * len(working) * points.shape[1]
-        return max(64, int(share * self.clock.budget * FLOPS_A_SECOND / flops_a_pair))
+        return affordable_pairs(points, self.y, working, q, share * self.clock.budget)
 
     def _samples(
         self,
@@ -255,68 +234,43 @@ class _Search:
         pairs: int,
         tolerance: float,
         stop: Callable[[], bool],
-    ) -> list["_Sample"]:
+    ) -> list[Replicate]:
         """Independent samples of so many pairs, each solved from `start`; as many as there is time for."""
-        samples: list[_Sample] = []
+        samples: list[Replicate] = []
         for _ in range(REPLICATES):
             if stop():
                 break
             directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 2 + self.samples_drawn), points.dtype)
             self.samples_drawn += 1
-            sample = self._sample(points, working, start, directions, tolerance, stop)
+            sample = solve_replicate(points, self.y, working, start, directions, tolerance, stop)
             if stop():  # cut short: its gap would say more about the clock than about the sample
                 break
             samples.append(sample)
         return samples
 
-    def _sample(
-        self,
-        points: Tensor,
-        working: np.ndarray,
-        start: np.ndarray,
-        directions: Tensor,
-        tolerance: float,
-        stop: Callable[[], bool],
-    ) -> "_Sample":
-        """Solve one sample on the working set, then let violating points join until none is left."""
-        y = torch.from_numpy(self.y).to(points.dtype)
-        chosen, inside = np.union1d(working, np.flatnonzero(start)), start
-        at_start: float | None = None
-        while True:
-            part = torch.from_numpy(chosen)
-            problem = SampleProblem(points[part], y[part], directions)
-            if at_start is None:
-                at_start, _ = problem.value_and_gradient(start[chosen])
-            solution = solve_sample(problem, inside[chosen], tolerance=tolerance, evaluations=600, stop=stop)
-            q, dual = np.zeros(len(self.x)), np.zeros(len(self.x))
-            q[chosen], dual[chosen] = solution.q, solution.dual
-            gradient = _everywhere(points, y, directions, dual, solution.smoothing)
-            lower = min(solution.lower, float(gradient.min()))
-            violating = np.setdiff1d(np.flatnonzero(gradient < solution.lower), chosen)
-            if len(violating) == 0 or lower >= solution.lower - tolerance * solution.upper or stop():
-                return _Sample(q, at_start - lower)
-            chosen, inside = np.union1d(chosen, violating), q
-
     def _polish(self, points: Tensor, working: np.ndarray, q: np.ndarray, pairs: int) -> np.ndarray:
         """A better q for the teacher: its margin suffers from the sample that chose it long after γ* is known."""
-        stop = self.clock.for_a_while(0.8)
+        stop = self.clock.for_a_while(POLISH_ENDS)
         directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 0), points.dtype)
-        return self._sample(points, working, q, directions, 2e-3, stop).q
+        return solve_replicate(points, self.y, working, q, directions, 2e-3, stop).q
 
     def _choose(
-        self, candidates: list[np.ndarray], points: Tensor, working: np.ndarray, rows: Rows
+        self, candidates: list[tuple[np.ndarray, np.ndarray]], points: Tensor, working: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The candidate whose teacher has the largest margin near the margin, on directions of their own."""
+        """The q (with its A q) whose teacher has the largest margin near the margin, on directions of their own."""
         near, signs = torch.from_numpy(working), torch.from_numpy(self.y[working]).to(points.dtype)
-        functionals = [labelled_product(rows, self.y, q) for q in candidates]
-        margins = []
-        for q, functional in zip(candidates, functionals, strict=True):
+        out_of_time = self.clock.until(CHOICE_ENDS)
+        best, largest = candidates[-1], -math.inf
+        for q, functional in reversed(candidates):  # the latest is the likeliest
+            if out_of_time():
+                break
             mean = ControlledMean(functional[working])
             draws = Directions(points.shape[1], _seed(self.seed, 10**6), points.dtype)
-            observe_alignment(Field.of(points, self.y, q), draws, points[near], signs, mean, CHOOSING)
-            margins.append(mean.means()[0].min())
-        best = int(np.argmax(margins))
-        return candidates[best], functionals[best]
+            observe_alignment(Field.of(points, self.y, q), draws, points[near], signs, mean, CHOOSING, out_of_time)
+            margin = float(mean.means()[0].min())
+            if margin > largest:
+                best, largest = (q, functional), margin
+        return best
 
     def _tighten(self, lower: float | None = None, upper: float | None = None) -> None:
         if lower is not None:
@@ -376,25 +330,6 @@ def start_margin(inputs: Any, y: Any, weights: Any) -> float:
     problem = SampleProblem(torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(directions), single=True)
     solution = solve_sample(problem, np.ones(len(x)), tolerance=1e-4, evaluations=3000)
     return max(0.0, solution.lower)
-
-
-def _everywhere(points: Tensor, y: Tensor, directions: Tensor, q: np.ndarray, smoothing: float) -> np.ndarray:
-    """y_i E⟨v, φ_i⟩ on the sample for every point, in blocks of directions and points."""
-    total = np.zeros(len(points))
-    carried = np.flatnonzero(q)
-    support = torch.from_numpy(carried)
-    for part in _blocks(len(points)):
-        joined = torch.cat([points[support], points[part]])
-        labels = torch.cat([y[support], y[part]])
-        weights = np.concatenate([q[carried], np.zeros(part.stop - part.start)])
-        problem = SampleProblem(joined, labels, directions)
-        total[part] = problem.evaluate(weights, smoothing).functional[len(carried) :]
-    return total
-
-
-def _blocks(count: int, size: int = 8192) -> Iterator[slice]:
-    for start in range(0, count, size):
-        yield slice(start, min(start + size, count))
 
 
 def _mean_upper(values: list[float], failure: float) -> float:

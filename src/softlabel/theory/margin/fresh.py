@@ -21,6 +21,7 @@ from softlabel.theory.margin.sample import unit
 
 BLOCK_NUMBERS = 1 << 23
 PILOT = 1024
+LEAST_PAIRS = 256  # below that a normal approximation is none
 LEAST_VARIATION = 1e-3  # of a control; one that varies less could be rounding noise, whose slope means nothing
 
 
@@ -121,12 +122,23 @@ def mean_norm(
 
 
 def observe_alignment(
-    field: Field, directions: Directions, x: Tensor, signs: Tensor, mean: ControlledMean, pairs: int
+    field: Field,
+    directions: Directions,
+    x: Tensor,
+    signs: Tensor,
+    mean: ControlledMean,
+    pairs: int,
+    stop: Callable[[], bool] | None = None,
 ) -> None:
-    """Add so many draws of sign_i⟨v, φ_i⟩, and of the control sign_i⟨G, φ_i⟩, for points x (n, d)."""
+    """Add so many draws of sign_i⟨v, φ_i⟩, and of the control sign_i⟨G, φ_i⟩, for points x (n, d).
+
+    Fewer where `stop()` says that time is up, but not under LEAST_PAIRS in all.
+    """
     inner_total = x @ field.total
     block = max(16, min(pairs, BLOCK_NUMBERS // (len(x) + len(field.points))))
     for start in range(0, pairs, block):
+        if stop is not None and mean.count >= LEAST_PAIRS and stop():
+            return
         z = directions.draw(min(block, pairs - start))
         here, opposite = field.both_ways(z)
         active = torch.mm(z, x.t()) > 0
@@ -154,7 +166,7 @@ def teacher_margin(
     """
     n, signs = len(x), torch.from_numpy(y).to(x.dtype)
     pilot = ControlledMean(functional)
-    observe_alignment(field, directions, x, signs, pilot, PILOT)
+    observe_alignment(field, directions, x, signs, pilot, PILOT, stop)
     value, error = pilot.means()
     easy_limit = value - norm.isf(failure / 2 / n) * error
     hard = np.flatnonzero(easy_limit <= value.min())
@@ -164,7 +176,7 @@ def teacher_margin(
     quantile = float(norm.isf(failure / 2 / len(hard)))
     pairs = PILOT
     while True:
-        observe_alignment(field, directions, x[chosen], signs[chosen], mean, pairs)
+        observe_alignment(field, directions, x[chosen], signs[chosen], mean, pairs, stop)
         value[hard], error[hard] = mean.means()
         lower = value[hard] - quantile * error[hard]
         worst = int(lower.argmin())

@@ -1,0 +1,43 @@
+"""One sample solved for all points, against the whole problem; how many pairs a time allows."""
+
+import numpy as np
+import pytest
+import torch
+
+from softlabel.theory.margin.replicate import affordable_pairs, functional_everywhere, solve_replicate
+from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
+from tests.theory.margin.problems import digits, norm_of_g
+
+
+@pytest.mark.parametrize("tolerance", [0.9, 1e-3])
+def test_a_sample_of_few_points_never_promises_more_than_all_of_them(tolerance):
+    """The gap is at least F_M(q_0) − γ_M of all points, even where the working set is all that was solved."""
+    x, y = digits(60)
+    q, z = np.full(60, 1 / 60), draw_pairs(50, 64, 3, torch.float64)
+    points = torch.from_numpy(x)
+    whole = SampleProblem(points, torch.from_numpy(y), z)
+    truth = solve_sample(whole, q, tolerance=1e-6).upper
+    few = np.zeros(60)
+    few[:4] = 0.25
+    found = solve_replicate(points, y, np.arange(4), few, z, tolerance, lambda: False)
+    at_start = norm_of_g(x, y, few, np.concatenate([z.numpy(), -z.numpy()])).mean()
+    assert found.gap >= at_start - truth * (1 + 1e-9)
+    if tolerance < 0.1:
+        assert found.gap == pytest.approx(at_start - truth, abs=2 * tolerance * truth)
+
+
+def test_functional_everywhere_is_that_of_one_problem():
+    x, y = digits(50)
+    points, signs, z = torch.from_numpy(x), torch.from_numpy(y), draw_pairs(30, 64, 1, torch.float64)
+    q = np.zeros(50)
+    q[5:15] = 0.1
+    expected = SampleProblem(points, signs, z).evaluate(q, 0.01).functional
+    assert functional_everywhere(points, signs, z, q, 0.01) == pytest.approx(expected, abs=1e-14)
+
+
+def test_more_time_allows_more_pairs():
+    x, y = digits(100)
+    q = np.full(100, 0.01)
+    points = torch.from_numpy(x)
+    assert affordable_pairs(points, y, np.arange(50), q, 1e-9) == 64
+    assert affordable_pairs(points, y, np.arange(50), q, 60.0) > 10_000
