@@ -21,7 +21,7 @@ def margin(
     several_classes: Annotated[bool, typer.Option(help="Every class against the rest, one after another.")] = False,
     rows: Annotated[int | None, typer.Option(min=2, help="Only so many rows, drawn by the seed.")] = None,
     width: Annotated[float, typer.Option(help="Relative width of the interval at which to stop.")] = 0.05,
-    budget: Annotated[float, typer.Option(help="Seconds after which to stop with what there is (per class).")] = 600.0,
+    budget: Annotated[float, typer.Option(help="Seconds after which to stop with what there is (per class).")] = 900.0,
     confidence: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
     kappa: Annotated[float, typer.Option(help="Inverse temperature of the teacher that is saved.")] = 1.0,
     start_widths: Annotated[
@@ -37,7 +37,7 @@ def margin(
 
     Example: softlabel margin digits --out runs/digits
 
-    Example: softlabel margin mnist --budget 900
+    Example: softlabel margin mnist --budget 1800
 
     Example: softlabel margin digits --several-classes
     """

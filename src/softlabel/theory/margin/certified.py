@@ -47,10 +47,11 @@ POLISH = 8
 CHOOSING = 4096
 PAIRS = (256, 65536)
 NUMBERS_A_POINT = 500  # of a first sample, 2·pairs·d, for each point that may carry q
+LEAST_NUMBERS_A_POINT = 45  # with fewer, ever more points carry q and a smaller sample takes longer
 LARGE = 5000  # from here on float32 kernels and samples
 
 # Shares of the budget at which a stage ends; the rest is for what a stage cannot interrupt.
-KERNEL_ENDS, SAMPLES_END, POLISH_ENDS, CHOICE_ENDS, TEACHER_ENDS = 0.4, 0.66, 0.75, 0.8, 0.88
+KERNEL_ENDS, SAMPLES_END, POLISH_ENDS, CHOICE_ENDS, TEACHER_ENDS = 0.4, 0.75, 0.8, 0.84, 0.9
 # Shares of the budget that one evaluation of a sample, of hundreds, may take.
 FIRST_SAMPLE, POLISHING_SAMPLE = 1.5e-4, 1e-3
 
@@ -158,8 +159,8 @@ class _Search:
         fresh = Directions(points.shape[1], _seed(self.seed, 1), points.dtype)
         working = self._working(kernel)
         out_of_time = self.clock.until(SAMPLES_END)
-        pairs = NUMBERS_A_POINT * len(working) // (2 * points.shape[1])
-        pairs = min(max(PAIRS[0], pairs), PAIRS[1], self._affordable(points, working, kernel.q, FIRST_SAMPLE))
+        pairs = self._first_pairs(points, working, kernel.q)
+        tolerance = width / 12 if len(self.x) <= LARGE else width / 2.5
         q, functional = kernel.q, kernel.functional
         candidates = [(kernel.q, kernel.functional)]
         for level in itertools.count(1):
@@ -167,7 +168,7 @@ class _Search:
             field = Field.of(points, self.y, q)
             bound = mean_norm(field, fresh, float(q @ functional), precision=width / 50, stop=out_of_time)
             self._tighten(upper=bound.upper(failure) + self.rounding)
-            samples = self._samples(points, working, q, pairs, width / 12, out_of_time)
+            samples = self._samples(points, working, q, pairs, tolerance, out_of_time)
             if samples:
                 q = np.mean([sample.q for sample in samples], axis=0)
                 functional = labelled_product(rows, self.y, q)
@@ -221,6 +222,14 @@ class _Search:
         """Points that may carry q: those that do for γ_1, and those near its margin."""
         near = np.argsort(kernel.functional)[: max(300, int(1.3 * np.count_nonzero(kernel.q)))]
         return np.union1d(np.flatnonzero(kernel.q), near)
+
+    def _first_pairs(self, points: Tensor, working: np.ndarray, q: np.ndarray) -> int:
+        """Pairs of the first samples: as many as the points call for and the budget allows."""
+        least, most = (
+            numbers * len(working) // (2 * points.shape[1]) for numbers in (LEAST_NUMBERS_A_POINT, NUMBERS_A_POINT)
+        )
+        most = min(max(PAIRS[0], most), PAIRS[1])
+        return max(min(most, self._affordable(points, working, q, FIRST_SAMPLE)), min(least, PAIRS[1]))
 
     def _affordable(self, points: Tensor, working: np.ndarray, q: np.ndarray, share: float) -> int:
         """Pairs of directions with which one evaluation takes this share of the budget, or less."""
