@@ -55,7 +55,7 @@ def failing(result) -> set[str]:
 def test_a_wrong_sign_is_caught(toy, monkeypatch):
     x, y, teacher = toy
     monkeypatch.setitem(
-        optimisers.OPTIMISERS, "gradient", lambda slot, step: slot.value.addcmul_(slot.gradient, slot.rate)
+        optimisers.OPTIMISERS, "gradient", lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.rate)
     )
     result = audit(x, y, teacher, width=50, iterations=30, pairs=2000)
     assert not result.holds
@@ -87,7 +87,9 @@ def test_an_unpaired_start_is_caught(toy, monkeypatch):
 def test_a_step_that_is_longer_than_it_says_is_caught(toy, monkeypatch):
     x, y, teacher = toy
     monkeypatch.setitem(
-        optimisers.OPTIMISERS, "gradient", lambda slot, step: slot.value.addcmul_(slot.gradient, slot.rate, value=-1.01)
+        optimisers.OPTIMISERS,
+        "gradient",
+        lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.rate, value=-1.01),
     )
     result = audit(x, y, teacher, width=50, iterations=5, pairs=2000)
     assert failing(result) == {"update"}

@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 
 from softlabel import __version__
-from softlabel.cli import data
+from softlabel.cli import data, results
 from softlabel.cli.audit import audit
 from softlabel.cli.bounds import bounds
 from softlabel.cli.margin import margin
+from softlabel.cli.reproduce import reproduce
 from softlabel.cli.train import train
 from softlabel.errors import InputError, SoftlabelError
 
@@ -34,7 +35,11 @@ app.add_typer(data.app, name="data")
 app.command()(audit)
 app.command()(bounds)
 app.command()(margin)
+app.command()(reproduce)
 app.command()(train)
+app.add_typer(results.app, name="results")
+app.command()(results.report)
+app.command()(results.cite)
 
 
 def _version(wanted: bool) -> None:

@@ -1,5 +1,6 @@
-"""How a gradient becomes a step: plain descent or Adam, then projection onto the balls round the start."""
+"""How a gradient becomes a step: descent or Adam, on a schedule, then projection onto the balls round the start."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -10,12 +11,12 @@ BETAS = (0.9, 0.999)
 EPSILON = 1e-8
 
 
-def descend(slot: Slot, step: int) -> None:
-    """w ← w − η g."""
-    slot.value.addcmul_(slot.gradient, slot.rate, value=-1)
+def descend(slot: Slot, step: int, pace: float) -> None:
+    """w ← w − η g, with η the slot's rate times the pace."""
+    slot.value.addcmul_(slot.gradient, slot.rate, value=-pace)
 
 
-def adam(slot: Slot, step: int) -> None:
+def adam(slot: Slot, step: int, pace: float) -> None:
     """Adam (Kingma and Ba) with its usual constants; `step` counts from 0."""
     if slot.moments is None:
         slot.moments = (torch.zeros_like(slot.value), torch.zeros_like(slot.value))
@@ -23,10 +24,17 @@ def adam(slot: Slot, step: int) -> None:
     first.lerp_(slot.gradient, 1 - BETAS[0])
     second.mul_(BETAS[1]).addcmul_(slot.gradient, slot.gradient, value=1 - BETAS[1])
     spread = (second / (1 - BETAS[1] ** (step + 1))).sqrt_().add_(EPSILON)
-    slot.value.sub_(slot.rate * (first / spread), alpha=1 / (1 - BETAS[0] ** (step + 1)))
+    slot.value.sub_(slot.rate * (first / spread), alpha=pace / (1 - BETAS[0] ** (step + 1)))
 
 
-OPTIMISERS: dict[str, Callable[[Slot, int], None]] = {"gradient": descend, "adam": adam}
+OPTIMISERS: dict[str, Callable[[Slot, int, float], None]] = {"gradient": descend, "adam": adam}
+
+# share of a run that is over, from 0 to 1 → factor of every student's step
+SCHEDULES: dict[str, Callable[[float], float]] = {
+    "constant": lambda over: 1.0,
+    "linear": lambda over: 1 - over,
+    "cosine": lambda over: (1 + math.cos(math.pi * over)) / 2,
+}
 
 
 def project(stack: Stack) -> torch.Tensor:

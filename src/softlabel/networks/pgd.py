@@ -21,7 +21,7 @@ from torch import Tensor
 from softlabel.errors import DivergedError, InputError, require, unknown
 from softlabel.networks.fused import FusedPass
 from softlabel.networks.losses import Labels, hard_labels
-from softlabel.networks.optimisers import OPTIMISERS, project
+from softlabel.networks.optimisers import OPTIMISERS, SCHEDULES, project
 from softlabel.networks.parity import Parity, gradient_parity
 from softlabel.networks.records import measure
 from softlabel.networks.stack import Stack
@@ -95,6 +95,7 @@ def train_students(
     batch_size: int | None = None,
     order_seed: int = 0,
     optimiser: str = "gradient",
+    schedule: str = "constant",
     precision: str = "float32",
     tolerance: float | None = None,
     validation: Validation | None = None,
@@ -110,12 +111,15 @@ def train_students(
     iterations      steps; or `epochs`, passes over the data
     batch_size      rows a step, in an order drawn from `order_seed`; None is all of them
     optimiser       "gradient" or "adam"; either is followed by the projection
+    schedule        "constant", or the steps shrink to 0 over the run: "linear", "cosine"
     precision       "float32", "float64", or "bfloat16" (products only, where the processor has them)
     tolerance       a student is done when a step moves its weights by at most η·tolerance (full batch)
     validation      early stopping, student by student
     record_every    steps between records of loss, error, displacement and flipped activations
     observe         called as observe(step, weights) before the first step, then every `observe_every` steps
     """
+    if schedule not in SCHEDULES:
+        raise unknown("schedule", schedule, SCHEDULES)
     run = Training(
         inputs,
         students,
@@ -138,7 +142,7 @@ def train_students(
         run.watch(step, record_every, observe, observe_every)
         if run.validate(step):
             break
-        run.advance(step, batches.rows(step))
+        run.advance(step, batches.rows(step), SCHEDULES[schedule](step / steps))
         if not run.stack.members:
             break
     else:
@@ -242,14 +246,14 @@ class Training:
         self.finished: dict[int, TrainedStudent] = {}
         self.records: list[dict[str, list[float]]] = [{} for _ in students]
 
-    def advance(self, step: int, rows: Tensor | None) -> None:
-        """One step of everyone; students that come to rest leave."""
+    def advance(self, step: int, rows: Tensor | None, pace: float = 1.0) -> None:
+        """One step of everyone, `pace` times as long as each one's own; students that come to rest leave."""
         stack = self.stack
         self.fused.gradient(stack, self.inputs, self.targets, rows)
         self._hold_still()
         before = stack.hidden.value.clone() if self.tolerance is not None else None
         for slot in stack.slots():
-            self.update(slot, step)
+            self.update(slot, step, pace)
         distance = project(stack)
         if not torch.isfinite(distance).all():
             self._diverged(distance, step)

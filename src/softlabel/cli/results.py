@@ -1,0 +1,157 @@
+"""`softlabel results`, `report` and `cite`: what earlier runs left behind."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softlabel.cli import options
+
+app = typer.Typer(no_args_is_help=True, help="List, show and export runs.")
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+
+
+@app.command("list")
+def list_runs(
+    folder: Annotated[Path, typer.Argument(help="Where to look for run folders.")] = Path("runs"),
+    as_json: options.Json = False,
+) -> None:
+    """Runs below a folder: study, state, cells.
+
+    Example: softlabel results list
+    """
+    from softlabel.errors import InputError
+    from softlabel.lab import LEDGER
+
+    if not folder.is_dir():
+        raise InputError(f"there is no folder '{folder}'; name the one that holds your runs")
+    runs = [_state(path.parent) for path in sorted(folder.rglob(LEDGER))]
+    if as_json:
+        options.answer({"runs": runs})
+        return
+    rows = [
+        [run["run"], run["study"], str(run["done"]), str(run["failed"]), str(run["cells"]), run["page"]] for run in runs
+    ]
+    options.table(f"runs in {folder}", ["run", "study", "bundles done", "failed", "cells", "page"], rows)
+
+
+@app.command()
+def show(run: Run, as_json: options.Json = False) -> None:
+    """One run: its settings, what is done, what failed and why.
+
+    Example: softlabel results show runs/table1-quick
+    """
+    from softlabel.studies.running import open_ledger
+
+    with open_ledger(run) as ledger:
+        answer = _state(run) | {
+            "settings": ledger.meta("settings"),
+            "environment": ledger.meta("environment"),
+            "threads": ledger.meta("threads"),
+            "bundles": ledger.bundles(),
+        }
+    if as_json:
+        options.answer(answer)
+        return
+    rows = [
+        [
+            f"{row['stage']}: {row['name']}",
+            row["status"],
+            str(row["cells"]),
+            str(row["attempts"]),
+            f"{row['seconds']:.1f} s",
+        ]
+        for row in answer["bundles"]
+    ]
+    options.table(f"{run}: {answer['study']}", ["bundle", "status", "cells", "attempts", "time"], rows)
+    for row in answer["bundles"]:
+        if row["reason"]:
+            print(f"{row['name']}: {row['reason']}")
+
+
+@app.command()
+def export(
+    run: Run,
+    to: Annotated[Path, typer.Option(help="File to write; .parquet or .csv.")],
+    as_json: options.Json = False,
+) -> None:
+    """Every cell of a run as one row of a table: its settings and its metrics.
+
+    Example: softlabel results export runs/table1-quick --to cells.parquet
+    """
+    import polars
+
+    from softlabel.errors import InputError
+    from softlabel.studies.running import open_ledger
+
+    if to.suffix not in (".parquet", ".csv"):
+        raise InputError(f"--to must end in .parquet or .csv, got '{to}'")
+    with open_ledger(run) as ledger:
+        rows = [{name: _plain(value) for name, value in row.items()} for row in ledger.rows()]
+    table = polars.DataFrame(rows, infer_schema_length=None)
+    try:
+        table.write_parquet(to) if to.suffix == ".parquet" else table.write_csv(to)
+    except OSError as problem:
+        raise InputError(f"'{to}' cannot be written: {problem}; choose another place") from problem
+    if as_json:
+        options.answer({"file": str(to), "rows": table.height, "columns": table.columns})
+    else:
+        print(f"{table.height} cells written to {to}")
+
+
+def report(run: Run, as_json: options.Json = False) -> None:
+    """Rebuild the page of a finished run from its ledger.
+
+    Example: softlabel report runs/table1-quick
+    """
+    from softlabel.studies.running import rebuild
+
+    done = rebuild(run)
+    if as_json:
+        options.answer(done.document)
+    else:
+        print(f"Report: {done.page}")
+
+
+def cite(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="A run folder; without one, everything.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """BibTeX of what a run used.
+
+    Example: softlabel cite runs/table1-quick
+    """
+    from softlabel.report.citations import CITATIONS, citations
+    from softlabel.studies.running import open_ledger
+
+    found = list(CITATIONS.values())
+    if run is not None:
+        with open_ledger(run) as ledger:
+            found = list(citations(ledger.meta("study"), (ledger.meta("settings") or {}).get("data")))
+    if as_json:
+        options.answer({"bibtex": found})
+    else:
+        print("\n\n".join(found))
+
+
+def _state(run: Path) -> dict[str, Any]:
+    from softlabel.studies.running import open_ledger
+
+    with open_ledger(run) as ledger:
+        status = ledger.bundles()
+        page = run / "report.html"
+        return {
+            "run": str(run),
+            "study": ledger.meta("study"),
+            "done": sum(row["status"] == "done" for row in status),
+            "failed": sum(row["status"] == "failed" for row in status),
+            "cells": sum(row["cells"] for row in status),
+            "page": str(page) if page.exists() else "",
+        }
+
+
+def _plain(value: Any) -> Any:
+    """Lists and tables inside a cell as text, so that every column has one type."""
+    import json
+
+    return json.dumps(value) if isinstance(value, (list, dict)) else value

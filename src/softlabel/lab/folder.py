@@ -1,0 +1,125 @@
+"""The run folder: settings.toml, ledger.sqlite, environment.json, report.html, figures/."""
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from filelock import FileLock, Timeout
+
+from softlabel.errors import InputError, SoftlabelError
+from softlabel.lab.cells import Study
+from softlabel.lab.ledger import Ledger
+
+LEDGER = "ledger.sqlite"
+PACKAGES = ("softlabel", "torch", "numpy", "scipy", "scikit-learn", "polars")
+
+
+@contextmanager
+def open_run(folder: Path, study: Study, threads: int) -> Iterator[Ledger]:
+    """The ledger of a run of this study, for this driver alone; made where there is none.
+
+    Raises where the folder belongs to another study, to other settings, or to a driver at work.
+    """
+    with _explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".driver.lock", blocking=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise InputError(
+                f"run folder '{folder}' is in use by another driver; wait for it, or choose another --out"
+            ) from None
+    try:
+        ledger_path = folder / LEDGER
+        if not ledger_path.exists():
+            strangers = [path.name for path in folder.iterdir() if path.name not in (".driver.lock", "settings.toml")]
+            if strangers:
+                raise InputError(
+                    f"run folder '{folder}' holds other things ({', '.join(sorted(strangers)[:3])}) and no ledger; "
+                    "choose an empty or a new folder with --out"
+                )
+        with Ledger(ledger_path) as ledger:
+            _claim(ledger, folder, study, threads)
+            yield ledger
+    finally:
+        lock.release()
+
+
+def _claim(ledger: Ledger, folder: Path, study: Study, threads: int) -> None:
+    """Write the study into a new run, or check that it is this one."""
+    settings = study.settings.model_dump(mode="json")
+    held = ledger.meta("study")
+    if held is None:
+        with _explained(folder):
+            write_file(folder / "settings.toml", tomli_w.dumps({"study": study.name, **_without_none(settings)}))
+            write_file(folder / "environment.json", json.dumps(environment(), indent=2) + "\n")
+        ledger.note(study=study.name, settings=settings, threads=threads, environment=environment())
+        return
+    if held != study.name:
+        raise InputError(f"run folder '{folder}' holds a run of '{held}', not of '{study.name}'; choose another --out")
+    before = ledger.meta("settings")
+    if before != settings:
+        names = sorted(name for name in before.keys() | settings.keys() if before.get(name) != settings.get(name))
+        some = ", ".join(f"{name} = {before.get(name)}, now {settings.get(name)}"[:120] for name in names[:2])
+        raise InputError(f"run folder '{folder}' holds a run with other settings ({some}); choose another --out")
+
+
+def environment() -> dict[str, Any]:
+    """What a run was made with."""
+    packages = {}
+    for name in PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "packages": packages,
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor()
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def _without_none(value: Any) -> Any:
+    """TOML has no word for nothing: leave it out."""
+    if isinstance(value, dict):
+        return {name: _without_none(part) for name, part in value.items() if part is not None}
+    if isinstance(value, list):
+        return [_without_none(part) for part in value if part is not None]
+    return value
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if isinstance(problem, SoftlabelError):
+            raise
+        reason = problem.strerror or str(problem)
+        raise SoftlabelError(f"run folder '{folder}' cannot be written: {reason}; choose another --out") from problem

@@ -1,0 +1,140 @@
+"""How sure a number is: intervals over runs and test examples, comparisons, and how many runs would decide.
+
+A run r and a test example i give x_ri: 1 where run r is right on example i, or the difference of two arms that share
+r's seed. Both runs and examples are samples, and every run meets the same examples, so the model is
+
+    x_ri = mean + run_r + example_i + rest_ri,        independent, with variances σ_r², σ_i², σ_e²
+    Var(mean of all) = σ_r²/R + σ_i²/n + σ_e²/(Rn)
+
+estimated by the mean squares of a two-way table. Runs and examples have a Student interval each; the interval of the
+mean joins their half-widths in quadrature, which is exact where one of them dominates and a little wide in between (one
+interval with Satterthwaite's degrees of freedom covers too seldom for three runs). It speaks of new seeds and new test
+examples together; training data, validation split and the choice of settings are held fixed. Several comparisons:
+p-values are Holm's, intervals Bonferroni's (each at 1 − α/k).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import t as student_t
+
+from softlabel.errors import require
+
+Verdict = Literal["soft wins", "hard wins", "no difference", "undecided"]
+MOST_RUNS = 10_000
+SMALLEST_P = 1e-12
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over runs and test examples, and what its error is made of.
+
+    runs, examples      R and n
+    run_part            what runs contribute to the variance of the mean, σ_r²/R + σ_e²/(Rn)
+    example_part        what examples contribute, σ_i²/n
+    effect              mean over the standard deviation between runs (of a paired gap: Cohen's d_z)
+    """
+
+    value: float
+    runs: int
+    examples: int
+    run_part: float
+    example_part: float
+    effect: float | None
+
+    @property
+    def error(self) -> float:
+        return math.sqrt(self.run_part + self.example_part)
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Two-sided interval of that confidence."""
+        half = self.half_width(1 - confidence)
+        return self.value - half, self.value + half
+
+    def half_width(self, failure: float) -> float:
+        """Half of the interval that fails with this probability."""
+        return _half_width(self.run_part, self.runs, self.example_part, self.examples, failure)
+
+    def p_value(self) -> float:
+        """Two-sided, for a mean of zero: the failure probability at which the interval just reaches it."""
+        if self.value == 0 or self.error == 0:
+            return 1.0 if self.value == 0 else 0.0
+        if self.half_width(SMALLEST_P) < abs(self.value):
+            return SMALLEST_P
+        exponent = brentq(lambda x: self.half_width(math.exp(x)) - abs(self.value), math.log(SMALLEST_P), 0.0)
+        return math.exp(float(exponent))  # pyright: ignore[reportArgumentType]
+
+
+def crossed_mean(table: np.ndarray) -> Mean:
+    """The mean of x (runs, examples) under the model above; needs two runs and two examples."""
+    x = np.asarray(table, dtype=np.float64)
+    require(x.ndim == 2 and min(x.shape) >= 2, f"a mean needs at least two runs and two examples, got shape {x.shape}")
+    runs, examples = x.shape
+    by_run, by_example, value = x.mean(1), x.mean(0), float(x.mean())
+    between_runs = float(by_run.var(ddof=1))  # σ_r² + σ_e²/n
+    between_examples = float(by_example.var(ddof=1))  # σ_i² + σ_e²/R
+    rest = x - by_run[:, None] - by_example[None, :] + value
+    residual = float((rest**2).sum()) / ((runs - 1) * (examples - 1))  # σ_e²
+    run_part = between_runs / runs
+    example_part = max(0.0, between_examples - residual / runs) / examples
+    effect = value / math.sqrt(between_runs) if between_runs > 0 else None
+    return Mean(value, runs, examples, run_part, example_part, effect)
+
+
+def _half_width(run_part: float, runs: int, example_part: float, examples: int, failure: float) -> float:
+    of_runs, of_examples = (float(student_t.isf(failure / 2, count - 1)) for count in (runs, examples))
+    return math.sqrt(of_runs**2 * run_part + of_examples**2 * example_part)
+
+
+def paired_gap(soft: np.ndarray, hard: np.ndarray) -> Mean:
+    """Mean of soft − hard, (runs, examples) each; row r of both has the same seed."""
+    require(soft.shape == hard.shape, f"paired arms must have one shape, got {soft.shape} and {hard.shape}")
+    return crossed_mean(np.asarray(soft, dtype=np.float64) - np.asarray(hard, dtype=np.float64))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given."""
+    order = np.argsort(p_values, kind="stable")
+    adjusted, running = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(order):
+        running = max(running, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = running
+    return adjusted
+
+
+def runs_needed(gap: Mean, confidence: float = 0.95, equivalence: float = 0.0) -> int | None:
+    """The fewest runs whose interval would decide, were the gap and its variances as they seem now.
+
+    It decides when it excludes 0, or lies within ±equivalence. None: no number of runs does, test examples are
+    too few.
+    """
+    between = gap.run_part * gap.runs
+    lowest = abs(gap.value)
+    margins = [lowest] + ([equivalence - lowest] if equivalence > lowest else [])
+
+    def decides(runs: int) -> bool:
+        half = _half_width(between / runs, runs, gap.example_part, gap.examples, 1 - confidence)
+        return half == 0 or any(half < margin for margin in margins)
+
+    if not decides(MOST_RUNS):
+        return None
+    low, high = 1, MOST_RUNS  # decides(high) holds, and more runs never undecide
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decides(middle) else (middle, high)
+    return high
+
+
+def judge(low: float, high: float, equivalence: float) -> Verdict:
+    """What an interval of soft − hard says; within ±equivalence no difference that matters is left."""
+    if -equivalence < low and high < equivalence:
+        return "no difference"
+    if low > 0:
+        return "soft wins"
+    if high < 0:
+        return "hard wins"
+    return "undecided"

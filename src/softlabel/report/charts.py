@@ -1,0 +1,59 @@
+"""What a figure shows, apart from how it is drawn: panels of curves or of dots with intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+COLOURS = {
+    "soft": "#0072B2",
+    "hard": "#D55E00",
+    "teacher": "#009E73",
+    "paper": "#7F7F7F",
+    "other": "#CC79A7",
+    "extra": "#E69F00",
+    **{
+        f"ramp {k}": colour
+        for k, colour in enumerate(("#9ECAE1", "#6BAED6", "#4292C6", "#2171B5", "#08519C", "#08306B"))
+    },
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve, or one row of dots: places x, values y, and where known the ends of their intervals.
+
+    `role` gives the colour; `marks` draws dots without a line; `faint` is for what stands in the background.
+    """
+
+    name: str
+    x: Sequence[float | str]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    role: str = "other"
+    marks: bool = False
+    dashed: bool = False
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One coordinate system."""
+
+    title: str
+    series: Sequence[Series]
+    x_label: str = ""
+    y_label: str = ""
+    zero_line: bool = False
+    log_x: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure: its file name (without ending), title, one sentence on what to see, and its panels in rows."""
+
+    name: str
+    title: str
+    caption: str
+    panels: Sequence[Panel]
+    columns: int = 2
+    share_y: bool = field(default=True)

@@ -1,0 +1,46 @@
+"""What to cite, as BibTeX."""
+
+from collections.abc import Sequence
+
+from softlabel import __version__
+
+CITATIONS = {
+    "mandal": """@misc{mandal2024theoretical,
+  title         = {A Theoretical Analysis of Soft-Label vs Hard-Label Training in Neural Networks},
+  author        = {Saptarshi Mandal and Xiaojun Lin and R. Srikant},
+  year          = {2024},
+  eprint        = {2412.09579},
+  archiveprefix = {arXiv}
+}""",
+    "rahbar": """@misc{rahbar2020unreasonable,
+  title  = {On the Unreasonable Effectiveness of Knowledge Distillation: Analysis in the Kernel Regime},
+  author = {Arman Rahbar and Ashkan Panahi and Chiranjib Bhattacharyya and Devdatt Dubhashi
+            and Morteza Haghir Chehreghani},
+  year   = {2020}
+}""",
+    "mnist": """@misc{lecun1998mnist,
+  title  = {The {MNIST} Database of Handwritten Digits},
+  author = {Yann LeCun and Corinna Cortes and Christopher J. C. Burges},
+  year   = {1998}
+}""",
+    "cifar10": """@techreport{krizhevsky2009learning,
+  title       = {Learning Multiple Layers of Features from Tiny Images},
+  author      = {Alex Krizhevsky},
+  institution = {University of Toronto},
+  year        = {2009}
+}""",
+    "softlabel": f"""@software{{softlabel,
+  title   = {{softlabel: soft labels or hard ones, how small a student, and what can be proved}},
+  version = {{{__version__}}}
+}}""",
+}
+
+USED = {  # by a study
+    "table1": ("mandal",),
+}
+
+
+def citations(study: str, data: str | None = None) -> Sequence[str]:
+    """BibTeX of what a study rests on, and of the data it used."""
+    names = [*USED.get(study, ()), *([data] if data in CITATIONS else []), "softlabel"]
+    return [CITATIONS[name] for name in names]

@@ -1,0 +1,82 @@
+"""Charts as PNG and SVG files."""
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from softlabel.report.charts import COLOURS, Chart, Panel, Series
+
+INK = "#333333"
+
+
+def draw(chart: Chart, folder: Path) -> list[Path]:
+    """Write the chart into the folder as PNG and SVG; returns the files."""
+    columns = min(chart.columns, len(chart.panels))
+    rows = -(-len(chart.panels) // columns)
+    figure = Figure(figsize=(max(6.4, 4.4 * columns), 0.7 + 3.2 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharey="row" if chart.share_y else False)
+    for axes in grid.flat[len(chart.panels) :]:
+        axes.set_visible(False)
+    for axes, panel in zip(grid.flat, chart.panels, strict=False):
+        _panel(axes, panel)
+    handles = {
+        label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{chart.name}.png", folder / f"{chart.name}.svg"]
+    FigureCanvasAgg(figure).print_figure(files[0], dpi=130)
+    FigureCanvasSVG(figure).print_figure(files[1], metadata={"Date": None})
+    return files
+
+
+def _panel(axes: Axes, panel: Panel) -> None:
+    places: dict[float | str, int] = {}
+    categories = any(isinstance(x, str) for series in panel.series for x in series.x)
+    if categories:
+        for series in panel.series:
+            for x in series.x:
+                places.setdefault(x, len(places))
+    dots = [series for series in panel.series if series.marks]
+    for series in panel.series:
+        shift = 0.0
+        if categories and series.marks and len(dots) > 1:  # side by side, not on top of each other
+            shift = 0.5 * ((dots.index(series) + 0.5) / len(dots) - 0.5)
+        x = [places[place] + shift for place in series.x] if categories else [float(place) for place in series.x]
+        _series(axes, series, x)
+    if categories:
+        axes.set_xticks(range(len(places)), [str(place) for place in places])
+    if panel.log_x and not categories:
+        axes.set_xscale("log")
+    if panel.zero_line:
+        axes.axhline(0, color=INK, linewidth=0.8)
+    axes.set_title(panel.title, fontsize=10, loc="left", color=INK)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _series(axes: Axes, series: Series, x: list[float]) -> None:
+    colour = COLOURS[series.role]
+    alpha = 0.45 if series.faint else 1.0
+    if series.marks:
+        if series.low is not None and series.high is not None:
+            reach = [
+                [y - low for y, low in zip(series.y, series.low, strict=True)],
+                [high - y for y, high in zip(series.y, series.high, strict=True)],
+            ]
+            axes.errorbar(
+                x, series.y, reach, fmt="o", markersize=5, capsize=3, color=colour, label=series.name, alpha=alpha
+            )
+        else:
+            axes.plot(x, series.y, "D", markersize=5, color=colour, label=series.name, alpha=alpha, fillstyle="none")
+        return
+    style = "--" if series.dashed else "-"
+    axes.plot(x, series.y, style, marker="o", markersize=3.5, color=colour, label=series.name, alpha=alpha)
+    if series.low is not None and series.high is not None:
+        axes.fill_between(x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)

@@ -1,0 +1,93 @@
+"""Charts as Plotly figures for the page; its script is embedded once, nothing is fetched."""
+
+from typing import Any
+
+from softlabel.report.charts import COLOURS, Chart, Panel, Series
+
+ROW_HEIGHT = 300
+
+
+def plotly_json(chart: Chart) -> str:
+    """The chart as the JSON that Plotly.newPlot takes."""
+    from plotly.graph_objects import Figure
+    from plotly.subplots import make_subplots
+
+    columns = min(chart.columns, len(chart.panels))
+    rows = -(-len(chart.panels) // columns)
+    figure: Figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        subplot_titles=[panel.title for panel in chart.panels],
+        shared_yaxes=chart.share_y,
+        horizontal_spacing=0.06,
+        vertical_spacing=min(0.22, 0.5 / rows),
+    )
+    named: set[str] = set()
+    for place, panel in enumerate(chart.panels):
+        row, column = place // columns + 1, place % columns + 1
+        _panel(figure, panel, row, column, named)
+    figure.update_layout(
+        height=80 + ROW_HEIGHT * rows,
+        margin={"l": 55, "r": 15, "t": 30, "b": 40},
+        legend={"orientation": "h", "y": -0.12 / rows, "yanchor": "top", "x": 0},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "size": 12},
+        hovermode="closest",
+        template="none",
+    )
+    figure.update_annotations(font_size=12)
+    figure.update_xaxes(gridcolor="rgba(128,128,128,.2)", zeroline=False, automargin=True)
+    figure.update_yaxes(gridcolor="rgba(128,128,128,.2)", zeroline=False, automargin=True)
+    return str(figure.to_json())
+
+
+def plotly_script() -> str:
+    """Plotly's own script, to be embedded."""
+    from plotly.offline import get_plotlyjs
+
+    return get_plotlyjs()
+
+
+def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str]) -> None:
+    for series in panel.series:
+        for trace in _traces(series, series.name not in named):
+            figure.add_trace(trace, row=row, col=column)
+        named.add(series.name)
+    categories = any(isinstance(x, str) for series in panel.series for x in series.x)
+    kind = "category" if categories else ("log" if panel.log_x else "linear")
+    figure.update_xaxes(title_text=panel.x_label, type=kind, row=row, col=column)
+    figure.update_yaxes(title_text=panel.y_label, row=row, col=column)
+    if panel.zero_line:
+        figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
+
+
+def _traces(series: Series, in_legend: bool) -> list[dict[str, Any]]:
+    colour = COLOURS[series.role]
+    x, y = list(series.x), list(series.y)
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "x": x,
+        "y": y,
+        "name": series.name,
+        "legendgroup": series.name,
+        "showlegend": in_legend,
+        "opacity": 0.5 if series.faint else 1.0,
+        "mode": "markers" if series.marks else "lines+markers",
+        "marker": {"color": colour, "size": 8 if series.marks else 5},
+        "line": {"color": colour, "dash": "dash" if series.dashed else "solid"},
+        "hovertemplate": "%{x}: %{y:.2f}<extra>" + series.name + "</extra>",
+    }
+    if series.low is None or series.high is None:
+        if series.marks:
+            trace["marker"]["symbol"] = "diamond-open"
+        return [trace]
+    trace["error_y"] = {
+        "type": "data",
+        "symmetric": False,
+        "array": [high - value for high, value in zip(series.high, y, strict=True)],
+        "arrayminus": [value - low for low, value in zip(series.low, y, strict=True)],
+        "color": colour,
+        "thickness": 1.2,
+    }
+    return [trace]

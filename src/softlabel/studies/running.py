@@ -1,0 +1,139 @@
+"""How a study of the papers is run, judged and reported; one line of the registry for each."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import ValidationError
+
+from softlabel.errors import InputError, UnavailableError, unknown
+from softlabel.lab import LEDGER, Ledger, Progress, cores, make_executor, read_results, run_study, write_file
+from softlabel.report.page import write_page
+
+# name → (module, one line for --help). A module offers Settings, PRESETS, study(settings),
+# Judgement(settings, results), document(judged, report), page(judged, environment, again) and summary(judged).
+STUDIES = {
+    "table1": ("softlabel.studies.table1", "very small students, hard against soft labels (Mandal, Table 1)"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """A finished study: its JSON document, what it says in plain words, and its page."""
+
+    document: dict[str, Any]
+    summary: list[str]
+    page: Path
+
+
+def study_module(name: str) -> ModuleType:
+    """The module of a study."""
+    if name not in STUDIES:
+        raise unknown("study", name, STUDIES)
+    return import_module(STUDIES[name][0])
+
+
+def study_settings(name: str, preset: str, file: Path | None = None, **changes: Any) -> Any:
+    """Settings of a preset, changed by a TOML file and by name (None: unchanged); unknown names are errors."""
+    presets = study_module(name).PRESETS
+    if preset not in presets:
+        raise unknown("preset", preset, presets)
+    settings = presets[preset]
+    values = settings.model_dump()
+    if file is not None:
+        values |= _toml(file, name)
+    values |= {key: value for key, value in changes.items() if value is not None}
+    try:
+        return type(settings).model_validate(values)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        given = f"settings file '{file}'" if file is not None else "settings"
+        raise InputError(f"{given}: {where + ': ' if where else ''}{message}") from None
+
+
+def _toml(file: Path, name: str) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InputError(f"settings file '{file}' cannot be read: {problem.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise InputError(f"settings file '{file}' is not TOML: {problem}") from None
+    held = values.pop("study", name)
+    if held != name:
+        raise InputError(f"settings file '{file}' is for the study '{held}', not for '{name}'")
+    return values
+
+
+def with_data(settings: Any, note: Callable[[str], None]) -> Any:
+    """The settings as they are if their data can be had, else on scikit-learn's digits, and says so."""
+    from softlabel.data import load
+
+    try:
+        load(settings.data)
+        return settings
+    except UnavailableError as reason:
+        if settings.data != "mnist":
+            raise
+        note(f"MNIST cannot be had here ({reason}); scikit-learn's digits stand in for it")
+        return settings.model_copy(update={"data": "digits"})
+
+
+def reproduce(
+    name: str,
+    settings: Any,
+    folder: Path,
+    *,
+    executor: str = "local",
+    workers: int | None = None,
+    threads: int | None = None,
+    scheduler: str | None = None,
+    watch: Callable[[Progress], None] | None = None,
+    again: str | None = None,
+) -> Reproduced:
+    """Run what is left of a study in this folder, and report.
+
+    executor    "serial", "local" (processes) or "dask"; `workers` of them, by default one for each core
+    threads     of each worker, by default so many that workers do not fight over cores
+    again       the command that runs it again, for the page
+    """
+    study = study_module(name).study(settings)
+    if executor == "serial":
+        workers = 1
+    workers = workers or cores()
+    runner = make_executor(executor, workers, scheduler)
+    threads = threads or max(1, cores() // workers)
+    run_study(study, folder, runner, threads=threads, watch=watch)
+    if again is not None:
+        with open_ledger(folder) as ledger:
+            ledger.note(again=again)
+    return rebuild(folder)
+
+
+def rebuild(folder: Path) -> Reproduced:
+    """Judge a finished run and write its page, from its ledger alone."""
+    with open_ledger(folder) as ledger:
+        name, held, environment = (ledger.meta(key) for key in ("study", "settings", "environment"))
+        again = ledger.meta("again") or f"softlabel reproduce {name} --settings settings.toml"
+        module = study_module(name)
+        settings = module.Settings.model_validate(held)
+        results = read_results(module.study(settings), ledger)
+    judged = module.Judgement(settings, results)
+    page = write_page(module.page(judged, environment, again), folder)
+    document = module.document(judged, str(page))
+    write_file(folder / "results.json", json.dumps(document | {"report": page.name}, indent=1) + "\n")
+    return Reproduced(document, module.summary(judged), page)
+
+
+def open_ledger(folder: Path) -> Ledger:
+    """The ledger of a run folder that exists."""
+    path = folder / LEDGER
+    if not path.is_file():
+        raise InputError(f"'{folder}' is not a run folder: there is no {LEDGER} in it; `results list` shows runs")
+    return Ledger(path)

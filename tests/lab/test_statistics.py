@@ -1,0 +1,175 @@
+"""Intervals cover as often as they say, adjustments are the textbook's, and verdicts follow from intervals."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from softlabel.errors import InputError
+from softlabel.lab.statistics import crossed_mean, holm, judge, paired_gap, runs_needed
+
+
+def table(rng, runs, examples, run=1.0, example=1.0, rest=1.0, mean=0.0):
+    return (
+        mean
+        + run * rng.standard_normal((runs, 1))
+        + example * rng.standard_normal((1, examples))
+        + rest * rng.standard_normal((runs, examples))
+    )
+
+
+def test_variance_parts_are_unbiased():
+    rng = np.random.default_rng(0)
+    found = [crossed_mean(table(rng, 6, 40, run=0.5, example=2.0, rest=1.5)) for _ in range(3000)]
+    run_part = np.mean([mean.run_part for mean in found])
+    example_part = np.mean([mean.example_part for mean in found])
+    assert run_part == pytest.approx(0.25 / 6 + 2.25 / 240, rel=0.03)
+    assert example_part == pytest.approx(4 / 40, rel=0.03)
+    spread = np.var([mean.value for mean in found])
+    assert spread == pytest.approx(run_part + example_part, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("runs", "examples", "run", "example"),
+    [(3, 200, 1.0, 0.0), (3, 200, 0.1, 1.0), (5, 100, 0.3, 3.0), (10, 1000, 0.05, 0.5), (20, 50, 1.0, 1.0)],
+)
+def test_intervals_cover_as_often_as_they_say(runs, examples, run, example):
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(2000):
+        low, high = crossed_mean(table(rng, runs, examples, run, example, mean=7.0)).interval(0.95)
+        hits += low <= 7 <= high
+    assert 0.936 <= hits / 2000 <= 0.985  # three errors below; a little too wide is allowed
+
+
+def test_intervals_cover_with_zeros_and_ones():
+    """As in a table of accuracies: runs of different quality, examples of different difficulty, paired arms."""
+    rng = np.random.default_rng(2)
+    examples_truth = 20_000
+    difficulty = rng.logistic(size=examples_truth) + 2.5
+    hits = 0
+    draws = 600
+    population = 0.0
+
+    def right(skill, chosen):
+        return rng.random((len(skill), len(chosen))) < 1 / (1 + np.exp(-(chosen + skill[:, None])))
+
+    wide = rng.normal(0, 0.3, (2, 400))
+    population = float(
+        np.mean([1 / (1 + np.exp(-(difficulty + 0.5 + skill))) for skill in wide[0, :100]])
+        - np.mean([1 / (1 + np.exp(-(difficulty + skill))) for skill in wide[0, :100]])
+    )
+    for _ in range(draws):
+        chosen = rng.choice(difficulty, 400)
+        skill = rng.normal(0, 0.3, 5)
+        low, high = paired_gap(right(skill + 0.5, chosen), right(skill, chosen)).interval(0.95)
+        hits += low <= population <= high
+    assert hits / draws >= 0.92
+
+
+def test_without_run_variation_it_is_the_interval_of_a_mean():
+    x = np.random.default_rng(3).standard_normal(500)
+    found = crossed_mean(np.tile(x, (4, 1)))
+    low, high = found.interval(0.95)
+    expected = stats.t.interval(0.95, 499, x.mean(), stats.sem(x))
+    assert (low, high) == pytest.approx(expected, rel=1e-6)
+    assert found.p_value() == pytest.approx(stats.ttest_1samp(x, 0).pvalue, rel=1e-6)
+
+
+def test_without_examples_variation_it_is_the_interval_of_the_runs():
+    x = np.random.default_rng(4).standard_normal(6)
+    found = crossed_mean(np.tile(x[:, None], (1, 300)))
+    assert found.interval(0.9) == pytest.approx(stats.t.interval(0.9, 5, x.mean(), stats.sem(x)), rel=1e-6)
+    assert found.effect == pytest.approx(x.mean() / x.std(ddof=1))
+
+
+def test_the_p_value_is_where_the_interval_reaches_zero():
+    gap = crossed_mean(table(np.random.default_rng(8), 4, 60, run=0.5, example=1.0, mean=0.8))
+    low, high = gap.interval(1 - gap.p_value())
+    assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
+    far = crossed_mean(table(np.random.default_rng(8), 40, 60, run=1e-9, example=1e-9, rest=1e-9, mean=1.0))
+    assert far.p_value() == 1e-12
+
+
+def test_no_variation_at_all():
+    found = crossed_mean(np.full((3, 5), 2.0))
+    assert found.interval() == (2, 2)
+    assert found.p_value() == 0
+    assert crossed_mean(np.zeros((3, 5))).p_value() == 1
+    assert found.effect is None
+
+
+@pytest.mark.parametrize("shape", [(1, 10), (10, 1), (10,)])
+def test_too_little_for_a_mean(shape):
+    with pytest.raises(InputError, match="at least two runs and two examples"):
+        crossed_mean(np.zeros(shape))
+
+
+def test_arms_must_be_paired():
+    with pytest.raises(InputError, match="one shape"):
+        paired_gap(np.zeros((3, 4)), np.zeros((2, 4)))
+
+
+def test_holm_is_the_textbooks():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5]) == [0.5]
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_lies_between_no_adjustment_and_bonferronis_and_keeps_the_order(p):
+    adjusted = holm(p)
+    assert all(a >= b for a, b in zip(adjusted, p, strict=True))
+    assert all(a <= min(1, len(p) * b) + 1e-12 for a, b in zip(adjusted, p, strict=True))
+    order = np.argsort(p, kind="stable")
+    assert list(np.array(adjusted)[order]) == sorted(adjusted)
+
+
+def test_holm_keeps_the_family_error_rate():
+    rng = np.random.default_rng(5)
+    wrong = sum(min(holm(list(rng.random(6)))) <= 0.05 for _ in range(4000))
+    assert wrong / 4000 <= 0.065
+
+
+def test_runs_needed_is_enough_and_one_fewer_is_not():
+    gap = crossed_mean(table(np.random.default_rng(6), 4, 5000, run=1.0, example=1.0, mean=0.4))
+    needed = runs_needed(gap)
+    assert needed is not None
+    assert needed > 4
+
+    def half(runs):
+        of_runs = stats.t.isf(0.025, runs - 1) ** 2 * gap.run_part * 4 / runs
+        return math.sqrt(of_runs + stats.t.isf(0.025, gap.examples - 1) ** 2 * gap.example_part)
+
+    assert half(needed) < abs(gap.value) <= half(needed - 1)
+
+
+def test_where_test_examples_are_too_few_no_number_of_runs_decides():
+    x = table(np.random.default_rng(7), 4, 30, run=0.01, example=5.0, rest=0.1)
+    gap = crossed_mean(x - x.mean() + 0.05)
+    assert runs_needed(gap) is None
+    assert runs_needed(gap, equivalence=100.0) == 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.6, 2.0, "soft wins"),
+        (0.1, 2.0, "soft wins"),
+        (-3.0, -0.1, "hard wins"),
+        (-0.4, 0.4, "no difference"),
+        (0.1, 0.3, "no difference"),
+        (-0.6, 0.2, "undecided"),
+        (-2.0, 2.0, "undecided"),
+    ],
+)
+def test_verdicts(low, high, verdict):
+    assert judge(low, high, 0.5) == verdict
+
+
+def test_without_a_margin_nothing_is_no_difference():
+    assert judge(-0.1, 0.1, 0.0) == "undecided"
+    assert judge(0.0, 0.1, 0.0) == "undecided"
