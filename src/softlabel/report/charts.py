@@ -46,6 +46,22 @@ class Panel:
     zero_line: bool = False
     log_x: bool = False
 
+    @property
+    def categories(self) -> list[str]:
+        """Words along the x axis in the order they come, none where it has numbers."""
+        if not any(isinstance(x, str) for series in self.series for x in series.x):
+            return []
+        return list(dict.fromkeys(str(x) for series in self.series for x in series.x))
+
+    def places(self, series: Series) -> list[float]:
+        """Where a series' points lie on the x axis; rows of dots stand side by side, not on top of each other."""
+        names = self.categories
+        if not names:
+            return [float(x) for x in series.x]
+        dots = [other for other in self.series if other.marks]
+        shift = 0.5 * ((dots.index(series) + 0.5) / len(dots) - 0.5) if series.marks else 0.0
+        return [names.index(str(x)) + shift for x in series.x]
+
 
 @dataclass(frozen=True)
 class Chart:

@@ -20,8 +20,8 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
     grid = figure.subplots(rows, columns, squeeze=False, sharey="row" if chart.share_y else False)
     for axes in grid.flat[len(chart.panels) :]:
         axes.set_visible(False)
-    for axes, panel in zip(grid.flat, chart.panels, strict=False):
-        _panel(axes, panel)
+    for place, (axes, panel) in enumerate(zip(grid.flat, chart.panels, strict=False)):
+        _panel(axes, panel, first=place % columns == 0 or not chart.share_y)
     handles = {
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
@@ -34,29 +34,19 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
     return files
 
 
-def _panel(axes: Axes, panel: Panel) -> None:
-    places: dict[float | str, int] = {}
-    categories = any(isinstance(x, str) for series in panel.series for x in series.x)
-    if categories:
-        for series in panel.series:
-            for x in series.x:
-                places.setdefault(x, len(places))
-    dots = [series for series in panel.series if series.marks]
+def _panel(axes: Axes, panel: Panel, first: bool) -> None:
     for series in panel.series:
-        shift = 0.0
-        if categories and series.marks and len(dots) > 1:  # side by side, not on top of each other
-            shift = 0.5 * ((dots.index(series) + 0.5) / len(dots) - 0.5)
-        x = [places[place] + shift for place in series.x] if categories else [float(place) for place in series.x]
-        _series(axes, series, x)
-    if categories:
-        axes.set_xticks(range(len(places)), [str(place) for place in places])
-    if panel.log_x and not categories:
+        _series(axes, series, panel.places(series))
+    if panel.categories:
+        axes.set_xticks(range(len(panel.categories)), panel.categories)
+    elif panel.log_x:
         axes.set_xscale("log")
     if panel.zero_line:
         axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_title(panel.title, fontsize=10, loc="left", color=INK)
     axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
+    if first:
+        axes.set_ylabel(panel.y_label)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from softlabel.report.charts import COLOURS, Chart, Panel, Series
 
-ROW_HEIGHT = 300
+ROW_HEIGHT = 290
+MARGINS = 130
 
 
 def plotly_json(chart: Chart) -> str:
@@ -20,16 +21,16 @@ def plotly_json(chart: Chart) -> str:
         subplot_titles=[panel.title for panel in chart.panels],
         shared_yaxes=chart.share_y,
         horizontal_spacing=0.06,
-        vertical_spacing=min(0.22, 0.5 / rows),
+        vertical_spacing=0.26 / rows if rows > 1 else 0.0,
     )
     named: set[str] = set()
     for place, panel in enumerate(chart.panels):
         row, column = place // columns + 1, place % columns + 1
-        _panel(figure, panel, row, column, named)
+        _panel(figure, panel, row, column, named, first=column == 1 or not chart.share_y)
     figure.update_layout(
-        height=80 + ROW_HEIGHT * rows,
-        margin={"l": 55, "r": 15, "t": 30, "b": 40},
-        legend={"orientation": "h", "y": -0.12 / rows, "yanchor": "top", "x": 0},
+        height=MARGINS + ROW_HEIGHT * rows,
+        margin={"l": 55, "r": 15, "t": 80, "b": MARGINS - 80},
+        legend={"orientation": "h", "y": 1 + 28 / (ROW_HEIGHT * rows), "yanchor": "bottom", "x": 0},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "size": 12},
@@ -49,22 +50,26 @@ def plotly_script() -> str:
     return get_plotlyjs()
 
 
-def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str]) -> None:
+def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], first: bool) -> None:
     for series in panel.series:
-        for trace in _traces(series, series.name not in named):
-            figure.add_trace(trace, row=row, col=column)
+        figure.add_trace(_trace(series, panel.places(series), series.name not in named), row=row, col=column)
         named.add(series.name)
-    categories = any(isinstance(x, str) for series in panel.series for x in series.x)
-    kind = "category" if categories else ("log" if panel.log_x else "linear")
-    figure.update_xaxes(title_text=panel.x_label, type=kind, row=row, col=column)
-    figure.update_yaxes(title_text=panel.y_label, row=row, col=column)
+    axis: dict[str, Any] = {"title_text": panel.x_label, "title_standoff": 4}
+    if panel.categories:
+        count = len(panel.categories)
+        axis |= {"tickvals": list(range(count)), "ticktext": panel.categories, "range": [-0.5, count - 0.5]}
+    elif panel.log_x:
+        axis["type"] = "log"
+    figure.update_xaxes(**axis, row=row, col=column)
+    if first:
+        figure.update_yaxes(title_text=panel.y_label, title_standoff=4, row=row, col=column)
     if panel.zero_line:
         figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
 
 
-def _traces(series: Series, in_legend: bool) -> list[dict[str, Any]]:
+def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
     colour = COLOURS[series.role]
-    x, y = list(series.x), list(series.y)
+    y = list(series.y)
     trace: dict[str, Any] = {
         "type": "scatter",
         "x": x,
@@ -72,16 +77,17 @@ def _traces(series: Series, in_legend: bool) -> list[dict[str, Any]]:
         "name": series.name,
         "legendgroup": series.name,
         "showlegend": in_legend,
-        "opacity": 0.5 if series.faint else 1.0,
+        "opacity": 0.75 if series.faint else 1.0,
         "mode": "markers" if series.marks else "lines+markers",
         "marker": {"color": colour, "size": 8 if series.marks else 5},
         "line": {"color": colour, "dash": "dash" if series.dashed else "solid"},
-        "hovertemplate": "%{x}: %{y:.2f}<extra>" + series.name + "</extra>",
+        "text": [str(place) for place in series.x],
+        "hovertemplate": "%{text}: %{y:.2f}<extra>" + series.name + "</extra>",
     }
     if series.low is None or series.high is None:
         if series.marks:
             trace["marker"]["symbol"] = "diamond-open"
-        return [trace]
+        return trace
     trace["error_y"] = {
         "type": "data",
         "symmetric": False,
@@ -90,4 +96,4 @@ def _traces(series: Series, in_legend: bool) -> list[dict[str, Any]]:
         "color": colour,
         "thickness": 1.2,
     }
-    return [trace]
+    return trace

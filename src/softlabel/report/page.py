@@ -12,11 +12,15 @@ from softlabel.report.interactive import plotly_json, plotly_script
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: what it says, a second line below it in small, and a tone (good, bad, muted)."""
+    """A cell of a table: what it says, lines below it in small, and a tone (good, bad, muted)."""
 
     text: str
-    small: str = ""
+    small: str | Sequence[str] = ()
     tone: str = ""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        return [self.small] if isinstance(self.small, str) else self.small
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Page:
     answer: Sequence[str]
     tables: Sequence[Table]
     charts: Sequence[Chart]
+    further_tables: Sequence[Table]
     method: Sequence[str]
     settings: Mapping[str, Any]
     environment: Mapping[str, Any]
