@@ -6,7 +6,7 @@ python -m benchmarks [NAME …]
 import subprocess
 import sys
 
-NAMES = ("engine", "growth", "kernel", "mapped", "margin")
+NAMES = ("engine", "growth", "kernel", "lab", "mapped", "margin")
 
 
 def main() -> int:

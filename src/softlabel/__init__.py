@@ -20,6 +20,7 @@ _HOMES = {
     "load": "softlabel.data",
     "load_task": "softlabel.data",
     "margin": "softlabel.theory.margin",
+    "reproduce": "softlabel.studies.running",
     "soft_labels": "softlabel.networks",
     "start_margin": "softlabel.theory.margin",
     "teacher_logits": "softlabel.networks",

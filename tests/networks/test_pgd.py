@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from softlabel.errors import DivergedError, InputError
 from softlabel.networks import Labels, Student, Validation, hard_labels, soft_labels, teacher_logits, train_students
 from softlabel.networks.activations import ACTIVATIONS
+from softlabel.networks.pgd import Training
 from softlabel.networks.starts import STARTS
 from tests.networks.plain import plain_training
 
@@ -288,3 +289,36 @@ def test_bad_calls_say_what_is_wrong(change, message):
     call = {"inputs": X, "students": [Student(width=4)], "labels": LABELS, "iterations": 2} | change
     with pytest.raises(InputError, match=message):
         train_students(**call)
+
+
+@pytest.mark.parametrize("optimiser", ["gradient", "adam"])
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+def test_schedules_are_their_formulas(schedule, optimiser):
+    """A run on a schedule equals one whose steps are given one by one."""
+    x, labels = problem()
+    students, steps = many(), 7
+    found = train_students(
+        x, students, labels, iterations=steps, schedule=schedule, optimiser=optimiser, precision="float64"
+    )
+    options = {"optimiser": optimiser, "precision": "float64", "validation": None, "tolerance": None}
+    by_hand = Training(x, students, labels, **options)
+    for step in range(steps):
+        over = step / steps
+        pace = 1 - over if schedule == "linear" else 0.5 * (1 + np.cos(np.pi * over))
+        for group in by_hand.stack.slots():
+            group.rate *= pace
+        by_hand.advance(step, None)
+        for group in by_hand.stack.slots():
+            group.rate /= pace
+    for number, trained in enumerate(found):
+        np.testing.assert_allclose(
+            trained.network.logits(x), by_hand.stack.network(number).logits(x), rtol=0, atol=1e-12
+        )
+    constant = train_students(x, students, labels, iterations=steps, optimiser=optimiser, precision="float64")
+    assert np.abs(constant[0].network.logits(x) - found[0].network.logits(x)).max() > 1e-6
+
+
+def test_an_unknown_schedule():
+    x, labels = problem()
+    with pytest.raises(InputError, match="unknown schedule 'cosin': did you mean 'cosine'"):
+        train_students(x, many(), labels, iterations=3, schedule="cosin")
