@@ -49,7 +49,8 @@ def folder(tmp_path_factory, command):
 def test_the_table_and_the_page_are_named(capsys, command, folder):
     assert run([*command, "--out", str(folder)]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "all digits: 4" in text
+    assert "all digits:" in text
+    assert "teacher, all digits: " in text
     assert "test accuracy in %, digits, 2 runs" in text
     assert f"Report: {folder / 'report.html'}" in text
 

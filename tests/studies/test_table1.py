@@ -255,6 +255,7 @@ def test_digits_stand_in_where_mnist_cannot_be_had(monkeypatch):
     said = []
     settings = running.with_data(PRESETS["quick"], said.append)
     assert settings.data == "digits"
+    assert settings.protocols[0].epochs > PRESETS["quick"].protocols[0].epochs
     assert "stand in for it" in said[0]
     with pytest.raises(UnavailableError):
         running.with_data(PRESETS["quick"].model_copy(update={"data": "fashion-mnist"}), said.append)

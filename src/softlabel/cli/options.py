@@ -38,7 +38,7 @@ def table(title: str, header: list[str], rows: list[list[str]]) -> None:
 
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     for place, name in enumerate(header):
-        shown.add_column(name, justify="left" if place == 0 else "right", no_wrap=place == 0)
+        shown.add_column(name, justify="left" if place == 0 else "right")
     for row in rows:
         shown.add_row(*row)
     Console().print(shown)

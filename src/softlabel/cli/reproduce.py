@@ -74,7 +74,7 @@ def reproduce(
 
 def _show(document: dict) -> None:
     def interval(part: dict) -> str:
-        return f"{part['mean']:.2f} ± {(part['high'] - part['low']) / 2:.2f}"
+        return f"{part['mean']:.2f} ±{(part['high'] - part['low']) / 2:.2f}"
 
     rows = []
     for row in document["rows"]:
@@ -83,17 +83,19 @@ def _show(document: dict) -> None:
         rows.append(
             [
                 f"{row['dataset']}: {row['width']}",
-                f"{row['teacher']:.2f}",
                 interval(row["hard"]),
                 interval(row["soft"]),
-                f"{row['gap']['mean']:+.2f} ± {(row['gap']['high'] - row['gap']['low']) / 2:.2f}",
+                f"{row['gap']['mean']:+.2f} ±{(row['gap']['high'] - row['gap']['low']) / 2:.2f}",
                 row["verdict"],
                 printed,
             ]
         )
+    for row in {row["dataset"]: row for row in document["rows"]}.values():
+        printed = f" (paper {row['paper']['teacher']:.2f})" if row["paper"] else ""
+        print(f"teacher, {row['dataset']}: {row['teacher']:.2f}%{printed}")
     runs = document["rows"][0]["gap"]["runs"]
     options.table(
         f"test accuracy in %, {document['settings']['data']}, {runs} runs, each arm with settings of its own choice",
-        ["neurons", "teacher", "hard", "soft", "gap", "verdict", "paper's"],
+        ["neurons", "hard", "soft", "gap", "verdict", "paper's"],
         rows,
     )

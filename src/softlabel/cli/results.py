@@ -59,7 +59,7 @@ def show(run: Run, as_json: options.Json = False) -> None:
             row["status"],
             str(row["cells"]),
             str(row["attempts"]),
-            f"{row['seconds']:.1f} s",
+            f"{row['seconds']:.0f} s",
         ]
         for row in answer["bundles"]
     ]

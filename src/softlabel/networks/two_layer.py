@@ -14,11 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.errors import InputError, require
+from softlabel.errors import require
 from softlabel.networks.activations import activation
 from softlabel.networks.starts import draw_start
+from softlabel.numerics import load_tensors, save_tensors
 
 BLOCK = 8192
+FORMAT = "softlabel-two-layer-1"
 _TENSORS = ("hidden", "output", "hidden_bias", "output_bias")
 
 
@@ -74,25 +76,13 @@ class TwoLayer:
 
     def save(self, path: Path) -> None:
         """Write the network as safetensors."""
-        from safetensors.torch import save_file
-
-        path.parent.mkdir(parents=True, exist_ok=True)
         tensors = {name: getattr(self, name) for name in _TENSORS if getattr(self, name) is not None}
-        save_file(tensors, path, metadata={"format": "softlabel-two-layer-1", "activation": self.activation})
+        save_tensors(path, tensors, FORMAT, {"activation": self.activation})
 
     @classmethod
     def load(cls, path: Path) -> "TwoLayer":
         """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, framework="pt") as file:
-                metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError) as problem:
-            raise InputError(f"student '{path}' cannot be read: {problem}") from problem
-        if metadata.get("format") != "softlabel-two-layer-1":
-            raise InputError(f"student '{path}' is a safetensors file, but not one of a two-layer student")
+        tensors, metadata = load_tensors(path, FORMAT, "two-layer student", set(_TENSORS[:2]), set(_TENSORS[2:]))
         return cls(**tensors, activation=metadata["activation"])
 
     def logits(self, inputs: Any) -> np.ndarray:

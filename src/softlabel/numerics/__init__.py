@@ -3,6 +3,16 @@
 from softlabel.numerics.descent import minimise_nonnegative
 from softlabel.numerics.inputs import Inputs, prepare_inputs
 from softlabel.numerics.products import Products, has_bfloat16
+from softlabel.numerics.tensor_files import load_tensors, save_tensors
 from softlabel.numerics.threads import threads_for
 
-__all__ = ["Inputs", "Products", "has_bfloat16", "minimise_nonnegative", "prepare_inputs", "threads_for"]
+__all__ = [
+    "Inputs",
+    "Products",
+    "has_bfloat16",
+    "load_tensors",
+    "minimise_nonnegative",
+    "prepare_inputs",
+    "save_tensors",
+    "threads_for",
+]

@@ -82,7 +82,7 @@ def with_data(settings: Any, note: Callable[[str], None]) -> Any:
         if settings.data != "mnist":
             raise
         note(f"MNIST cannot be had here ({reason}); scikit-learn's digits stand in for it")
-        return settings.model_copy(update={"data": "digits"})
+        return settings.on_digits()
 
 
 def reproduce(

@@ -16,6 +16,7 @@ from scipy.special import expit
 from torch import Tensor
 
 from softlabel.errors import InputError, require
+from softlabel.numerics import load_tensors, save_tensors
 from softlabel.theory.kernel import kernel_matrix
 from softlabel.theory.margin import Field, Margin
 from softlabel.theory.margin.fresh import ControlledMean, Directions, observe_alignment
@@ -85,23 +86,11 @@ class KernelLimitTeacher:
 
     def save(self, path: Path) -> None:
         """Write the teacher as safetensors."""
-        from safetensors.torch import save_file
-
-        path.parent.mkdir(parents=True, exist_ok=True)
-        metadata = {"format": FORMAT, "kappa": repr(self.kappa), "margin_lower": repr(self.margin_lower)}
-        save_file({"points": self.points.contiguous(), "weights": self.weights}, path, metadata=metadata)
+        metadata = {"kappa": repr(self.kappa), "margin_lower": repr(self.margin_lower)}
+        save_tensors(path, {"points": self.points, "weights": self.weights}, FORMAT, metadata)
 
     @classmethod
     def load(cls, path: Path) -> "KernelLimitTeacher":
         """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, framework="pt") as file:
-                metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError) as problem:
-            raise InputError(f"teacher '{path}' cannot be read: {problem}") from problem
-        if metadata.get("format") != FORMAT or set(tensors) != {"points", "weights"}:
-            raise InputError(f"teacher '{path}' is a safetensors file, but not one of a kernel-limit teacher")
+        tensors, metadata = load_tensors(path, FORMAT, "kernel-limit teacher", {"points", "weights"})
         return cls(tensors["points"], tensors["weights"], float(metadata["kappa"]), float(metadata["margin_lower"]))

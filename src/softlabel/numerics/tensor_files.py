@@ -1,0 +1,33 @@
+"""Tensors by name in a safetensors file, with a format that says what they are."""
+
+from collections.abc import Mapping, Set
+from pathlib import Path
+
+from torch import Tensor
+
+from softlabel.errors import InputError
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], kind: str, metadata: Mapping[str, str]) -> None:
+    """Write tensors and metadata, marked as this kind of file."""
+    from safetensors.torch import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, {"format": kind, **metadata})
+
+
+def load_tensors(
+    path: Path, kind: str, what: str, required: Set[str], optional: Set[str] = frozenset()
+) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a file of this kind; `what` names it in errors, e.g. "two-layer student"."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as problem:
+        raise InputError(f"{what} '{path}' cannot be read: {problem}") from problem
+    if metadata.get("format") != kind or not required <= set(tensors) <= required | optional:
+        raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
+    return tensors, metadata
