@@ -67,7 +67,7 @@ def workers(folder: Path) -> dict[str, object]:
     run_study(taught, folder / "dask", make_executor("local", cores()), threads=1)
     clusters = {
         count: LocalCluster(
-            n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+            n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
         )
         for count in (1, 2)
     }

@@ -36,7 +36,7 @@ class Dask:
                     n_workers=self.workers,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address=None,  # pyright: ignore[reportArgumentType]
+                    dashboard_address="127.0.0.1:0",
                     silence_logs=50,
                 )
             client = None

@@ -21,6 +21,9 @@ PAPER = {  # Mandal, Table 1: teacher, hard, soft
 }
 
 
+COIN = 60.0  # per cent; a student below it has learned nothing
+
+
 @dataclass(frozen=True)
 class Row:
     """One set and width under one protocol: both arms on the same seeds, their gap, and the verdict.
@@ -29,6 +32,7 @@ class Row:
     p               Holm's p-value among them
     needed          runs that would decide an undecided row; None if no number would
     paper           teacher, hard, soft as printed; None for other data
+    collapsed       runs that ended no better than a coin on the validation images; they count like all others
     """
 
     protocol: str
@@ -45,6 +49,7 @@ class Row:
     needed: int | None
     paper: tuple[float, float, float] | None
     on_the_ball: dict[Arm, float]
+    collapsed: dict[Arm, int]
 
     @property
     def dataset(self) -> str:
@@ -122,6 +127,7 @@ class Judgement:
                     needed=runs_needed(gap, confidence, self.settings.equivalence) if verdict == "undecided" else None,
                     paper=PAPER.get((cell.leave_out, cell.width)) if self.settings.data == "mnist" else None,
                     on_the_ball={arm: self._on_the_ball(pair[arm]) for arm in ARMS},
+                    collapsed={arm: self._collapsed(pair[arm]) for arm in ARMS},
                 )
             )
         return rows
@@ -138,6 +144,9 @@ class Judgement:
 
     def _on_the_ball(self, cell: StudentCell) -> float:
         return float(np.mean([outcome.metrics["on_the_ball"] for outcome in self._outcomes(cell)]))
+
+    def _collapsed(self, cell: StudentCell) -> int:
+        return sum(outcome.metrics["validation"] < COIN for outcome in self._outcomes(cell))
 
     def _examples(self, leave_out: tuple[int, ...]) -> int:
         outcome = next(outcome for cell, outcome in self._teachers if cell.leave_out == leave_out)
@@ -183,7 +192,8 @@ class Judgement:
                 name = "hard" if temperature is None else f"soft, T = {temperature:g}"
                 place = found.setdefault(name, {})
                 place[radius] = max(value, place.get(radius, -math.inf))
-        return found
+        names = ["hard", *(f"soft, T = {temperature:g}" for temperature in protocol.temperatures)]
+        return {name: {radius: found[name][radius] for radius in protocol.all_radii} for name in names}
 
 
 def _unpacked(outcome, examples: int) -> np.ndarray:

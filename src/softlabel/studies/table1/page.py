@@ -56,6 +56,7 @@ def row_document(row: Row, confidence: float) -> dict[str, Any]:
         "paper": None if row.paper is None else dict(zip(("teacher", "hard", "soft"), row.paper, strict=True)),
         "verdict": row.verdict,
         "runs_needed": row.needed,
+        "collapsed": row.collapsed,
     }
 
 
@@ -142,6 +143,7 @@ def summary(judged: Judgement) -> list[str]:
                 f"ball holds most of the hard arm's neurons the mean gap is {first:+.2f} points over {len(tight)} "
                 f"rows; where it does not, {second:+.2f} over {len(loose)}."
             )
+    lines += _collapses(judged)
     missed = [row for row in judged.primary if row.paper is not None and row.arms["soft"].interval()[1] < row.paper[2]]
     with_paper = [row for row in judged.primary if row.paper is not None]
     if with_paper:
@@ -154,6 +156,23 @@ def summary(judged: Judgement) -> list[str]:
         )
         lines.append(_nearest(judged))
     return lines
+
+
+def _collapses(judged: Judgement) -> list[str]:
+    """Runs that learned nothing: they are part of every mean, and said."""
+    tables = {"common radius": judged.common} | {rows[0].protocol: rows for rows in (judged.primary, *judged.further)}
+    parts = [
+        f"{name}: {', '.join(f'{sum(row.collapsed[arm] for row in rows)} {arm}' for arm in ARMS)} "
+        f"of {sum(row.gap.runs for row in rows)} each"
+        for name, rows in tables.items()
+        if any(sum(row.collapsed.values()) for row in rows)
+    ]
+    if not parts:
+        return []
+    return [
+        "Runs that collapsed (no better than a coin, on validation images too: all neurons silent after too long a "
+        "step, or all output signs equal in an unpaired start) are counted in every mean: " + "; ".join(parts) + "."
+    ]
 
 
 def _nearest(judged: Judgement) -> str:
@@ -178,10 +197,10 @@ def _interval(mean: Mean) -> Cell:
 
 def _verdict(row: Row) -> Cell:
     tone = {"soft wins": "good", "hard wins": "bad"}.get(row.verdict, "muted")
-    small = ""
+    lines = [f"{row.collapsed[arm]} of {row.gap.runs} {arm} runs collapsed" for arm in ARMS if row.collapsed[arm]]
     if row.verdict == "undecided":
-        small = f"{row.needed} runs may decide" if row.needed else "more test images needed"
-    return Cell(row.verdict, small, tone)
+        lines.insert(0, f"{row.needed} runs may decide" if row.needed else "more test images needed")
+    return Cell(row.verdict, lines, tone)
 
 
 def _against(mean: Mean, printed: float | None) -> Cell:
