@@ -1,0 +1,273 @@
+"""Students with privileged knowledge (Rahbar, equation 2), trained by full-batch gradient descent, many in one pass:
+
+    loss      Σ_i (y_i − f(x_i))² + λ Σ_i Σ_k (φ^(k)(x_i) − σ(w_k·x_i))²,      f = (1/√m) Σ_k a_k σ(w_k·x)
+    step      w_k ← w_k + η Σ_i σ'(w_k·x_i) x_i [ (a_k/√m)(y_i − f(x_i)) + λ(φ^(k)(x_i) − σ(w_k·x_i)) ]
+
+(gradient descent on half the loss; output weights stay). λ = ∞ is the limit in which labels no longer matter: the
+bracket is φ^(k) − σ alone, and η counts in time λt. Students may differ in width, λ, start and privileged knowledge;
+their hidden weights form one tall matrix, so every step is two products whatever their number.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from softlabel.errors import DivergedError, InputError, require
+from softlabel.networks.activations import activation
+from softlabel.networks.two_layer import TwoLayer
+from softlabel.numerics import Inputs, prepare_inputs
+from softlabel.theory.dynamics import KernelProblem
+
+BLOCK = 2048
+SMOOTH = {"softplus", "tanh", "erf", "gelu"}  # σ and σ' Lipschitz
+
+
+@dataclass(frozen=True, eq=False)
+class PrivilegedStudent:
+    """A start, and what is to be learned besides the labels.
+
+    hidden      (m, d) W(0)
+    output      (m,) a_k
+    strength    λ from 0 to ∞ (math.inf)
+    privileged  (m, n) φ_k on the training inputs; may be left out at λ = 0
+    """
+
+    hidden: np.ndarray
+    output: np.ndarray
+    strength: float = 0.0
+    privileged: np.ndarray | None = None
+    activation: str = "relu"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        m = len(self.output)
+        require(
+            np.ndim(self.hidden) == 2 and len(self.hidden) == m and m > 0,
+            f"hidden weights must be ({m}, inputs) for {m} output weights, got shape {np.shape(self.hidden)}",
+        )
+        require(self.strength >= 0, f"strength λ must be ≥ 0 (math.inf: labels do not count), got {self.strength}")
+        if self.strength > 0 and self.privileged is None:
+            raise InputError(f"strength λ = {self.strength} needs privileged knowledge; give it, or strength=0")
+        activation(self.activation)
+
+    @property
+    def width(self) -> int:
+        return len(self.output)
+
+
+@dataclass(frozen=True, eq=False)
+class PrivilegedRun:
+    """A student after training: its network, and at the recorded steps its mean squared errors and outputs.
+
+    steps           recorded
+    train, test     mean (y − f)² there; `test` empty without test data
+    outputs         (records, n) f on the training inputs, if asked for
+    """
+
+    student: PrivilegedStudent
+    network: TwoLayer
+    steps: list[int]
+    train: list[float]
+    test: list[float]
+    outputs: np.ndarray | None
+
+
+def draw_privileged_start(width: int, inputs: int, scale: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """W(0) ~ N(0, scale²) and a_k = ±1 (equation 16)."""
+    rng = np.random.default_rng(seed)
+    return scale * rng.standard_normal((width, inputs)), rng.choice((-1.0, 1.0), width)
+
+
+def select_units(network: TwoLayer, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (count, d) and output weights (count,) of randomly chosen units, without replacement."""
+    require(1 <= count <= network.width, f"cannot select {count} of {network.width} units")
+    chosen = np.sort(np.random.default_rng(seed).choice(network.width, count, replace=False))
+    return network.hidden.double().numpy()[chosen], network.output.double().numpy()[0, chosen]
+
+
+def unit_outputs(hidden: Any, inputs: Any, name: str = "relu") -> np.ndarray:
+    """σ(w_k·x) of every unit on the inputs, (m, n): what a teacher's units know."""
+    z = torch.as_tensor(np.asarray(hidden, dtype=np.float64)) @ torch.as_tensor(np.asarray(inputs, np.float64)).t()
+    return activation(name).value(z).numpy()
+
+
+def kernel_problem(student: PrivilegedStudent, inputs: Any, y: Any) -> KernelProblem:
+    """The student's training in the kernel regime, to be predicted."""
+    x = torch.as_tensor(np.asarray(inputs, dtype=np.float64))
+    z = torch.as_tensor(np.asarray(student.hidden, dtype=np.float64)) @ x.t()
+    kind = activation(student.activation)
+    features = kind.value(z)
+    slopes = z.clone()
+    kind.backward(torch.ones_like(z), slopes)
+    privileged = features if student.privileged is None else student.privileged
+    return KernelProblem.of(x, features, slopes, student.output, privileged, y, student.strength)
+
+
+def train_privileged(
+    inputs: Any,
+    y: Any,
+    students: Sequence[PrivilegedStudent],
+    *,
+    iterations: int,
+    step: float,
+    record_every: int | None = None,
+    test: tuple[Any, Any] | None = None,
+    keep_outputs: bool = False,
+    precision: str = "float32",
+) -> list[PrivilegedRun]:
+    """Train students together on inputs (n, d) and labels y (n,), full batch.
+
+    step            η, the same for all
+    record_every    steps between records (the last step is always recorded)
+    test            inputs and labels on which errors are recorded too
+    keep_outputs    keep f on the training inputs at every record
+    """
+    require(len(students) > 0, "students: the list is empty")
+    require(iterations >= 1, f"iterations must be ≥ 1, got {iterations}")
+    require(math.isfinite(step) and step > 0, f"step must be a positive number, got {step}")
+    run = _Together(inputs, y, students, precision)
+    every = record_every or iterations
+    held = None if test is None else _Held(test, run)
+    for iteration in range(iterations + 1):
+        last = iteration == iterations
+        recording = last or iteration % every == 0
+        run.advance(step if not last else 0.0)
+        if recording:
+            run.record(iteration, held, keep_outputs)
+        run.apply()
+    return run.results()
+
+
+class _Together:
+    """All students' weights as one matrix, and what is recorded of them."""
+
+    def __init__(self, inputs: Any, y: Any, students: Sequence[PrivilegedStudent], precision: str) -> None:
+        require(precision in ("float32", "float64"), f"precision must be float32 or float64, got '{precision}'")
+        self.dtype = getattr(torch, precision)
+        names = {student.activation for student in students}
+        require(len(names) == 1, f"students trained together must share one activation, got {sorted(names)}")
+        self.kind = activation(names.pop())
+        self.students = list(students)
+        self.inputs: Inputs = prepare_inputs(inputs, bias=False, dtype=self.dtype)
+        n = self.inputs.rows
+        self.y = torch.as_tensor(np.asarray(y, dtype=np.float64)).to(self.dtype)
+        require(self.y.shape == (n,), f"labels have shape {tuple(self.y.shape)}, inputs have {n} rows; they must match")
+        for student in students:
+            known = student.privileged
+            require(
+                known is None or known.shape == (student.width, n),
+                f"privileged knowledge must be (units, examples) = ({student.width}, {n}), "
+                f"got {None if known is None else known.shape}",
+            )
+            require(
+                student.hidden.shape[1] == self.inputs.dimension,
+                f"hidden weights have {student.hidden.shape[1]} columns, inputs have {self.inputs.dimension}",
+            )
+        full = torch.from_numpy(np.concatenate([np.asarray(s.hidden, dtype=np.float64) for s in students]))
+        self.full_start = full
+        self.start = self.inputs.reduce(full[None])[0].to(self.dtype)
+        self.weights = self.start.clone()
+        widths = [student.width for student in students]
+        self.owner = torch.repeat_interleave(torch.arange(len(students)), torch.tensor(widths))
+        self.edges = np.cumsum([0, *widths])
+        self.mix = self._column([s.output / math.sqrt(s.width) for s in students])
+        alone = [math.isinf(s.strength) for s in students]
+        self.by_labels = self._column(
+            [np.full(s.width, 0.0 if a else 1.0) for s, a in zip(students, alone, strict=True)]
+        )
+        self.by_knowledge = self._column(
+            [np.full(s.width, 1.0 if a else s.strength) for s, a in zip(students, alone, strict=True)]
+        )
+        blank = [np.zeros((s.width, n)) if s.privileged is None else s.privileged for s in students]
+        self.knowledge = torch.from_numpy(np.concatenate(blank)).to(self.dtype)
+        self.gradient = torch.zeros_like(self.weights)
+        self.outputs = torch.zeros(len(students), n, dtype=self.dtype)
+        self.steps: list[int] = []
+        self.train: list[list[float]] = [[] for _ in students]
+        self.test: list[list[float]] = [[] for _ in students]
+        self.kept: list[np.ndarray] = []
+
+    def _column(self, parts: Sequence[np.ndarray]) -> Tensor:
+        return torch.from_numpy(np.concatenate(parts)).to(self.dtype)[:, None]
+
+    def advance(self, step: float) -> None:
+        """f of everyone on all inputs, and with a step the change it asks for."""
+        self.gradient.zero_()
+        for begin in range(0, self.inputs.rows, BLOCK):
+            end = min(begin + BLOCK, self.inputs.rows)
+            x = self.inputs.block(begin, end)
+            z = self.weights @ x.t()
+            features = self.kind.value(z)
+            f = self.collect(features)
+            self.outputs[:, begin:end] = f
+            if step == 0.0:
+                continue
+            pull = (self.y[begin:end] - f)[self.owner].mul_(self.by_labels * self.mix)
+            pull.addcmul_(self.knowledge[:, begin:end] - features, self.by_knowledge)
+            self.kind.backward(pull, z)
+            self.gradient.addmm_(z, x, alpha=step)
+
+    def collect(self, features: Tensor) -> Tensor:
+        """f of every student from the features of all units (units, examples)."""
+        f = torch.zeros(len(self.students), features.shape[1], dtype=features.dtype)
+        return f.index_add_(0, self.owner, features * self.mix)
+
+    def record(self, iteration: int, held: "_Held | None", keep: bool) -> None:
+        errors = (self.outputs - self.y).double().square().mean(1)
+        if not torch.isfinite(errors).all():
+            worst = int(torch.isfinite(errors).logical_not().nonzero()[0])
+            name = self.students[worst].name or str(worst)
+            raise DivergedError(
+                f"student '{name}' left the finite numbers before step {iteration}; take a smaller step"
+            )
+        self.steps.append(iteration)
+        for place, error in enumerate(errors.tolist()):
+            self.train[place].append(error)
+        if held is not None:
+            for place, error in enumerate(held.errors(self)):
+                self.test[place].append(error)
+        if keep:
+            self.kept.append(self.outputs.double().numpy().copy())
+
+    def apply(self) -> None:
+        self.weights += self.gradient
+
+    def full(self) -> Tensor:
+        """Weights on the user's columns, float64."""
+        return self.full_start + self.inputs.expand(self.weights - self.start)
+
+    def results(self) -> list[PrivilegedRun]:
+        full = self.full()
+        runs = []
+        for place, student in enumerate(self.students):
+            rows = slice(int(self.edges[place]), int(self.edges[place + 1]))
+            output = torch.from_numpy(np.asarray(student.output, dtype=np.float64))[None]
+            network = TwoLayer(full[rows], output, activation=student.activation)
+            outputs = np.stack([kept[place] for kept in self.kept]) if self.kept else None
+            runs.append(PrivilegedRun(student, network, self.steps, self.train[place], self.test[place], outputs))
+        return runs
+
+
+class _Held:
+    """Test data, on which errors are recorded."""
+
+    def __init__(self, test: tuple[Any, Any], run: _Together) -> None:
+        self.x = torch.as_tensor(np.asarray(test[0])).to(run.dtype)
+        self.y = torch.as_tensor(np.asarray(test[1], dtype=np.float64)).to(run.dtype)
+        require(
+            self.x.ndim == 2 and self.x.shape[1] == run.inputs.dimension and self.y.shape == (len(self.x),),
+            f"test data must have {run.inputs.dimension} columns and a label a row",
+        )
+
+    def errors(self, run: _Together) -> list[float]:
+        """Mean (y − f)² of every student."""
+        weights = run.full().to(run.dtype)
+        total = torch.zeros(len(run.students), dtype=torch.float64)
+        for x, y in zip(self.x.split(BLOCK), self.y.split(BLOCK), strict=True):
+            total += (run.collect(run.kind.value(weights @ x.t())) - y).double().square().sum(1)
+        return (total / len(self.y)).tolist()

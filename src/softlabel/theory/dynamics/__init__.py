@@ -1,0 +1,32 @@
+"""Distillation with privileged knowledge in the kernel regime: f(t), its limit, its poles (Rahbar et al.)."""
+
+from softlabel.theory.dynamics.assumptions import Assumption, check_assumptions
+from softlabel.theory.dynamics.expansion import Expansion, corrected_expansion, printed_expansion
+from softlabel.theory.dynamics.limits import limit, printed_limit, ranks
+from softlabel.theory.dynamics.prediction import (
+    Dynamics,
+    all_poles,
+    exact_dynamics,
+    extreme_poles,
+    kernel_dynamics,
+    pole_density,
+)
+from softlabel.theory.dynamics.problem import KernelProblem
+
+__all__ = [
+    "Assumption",
+    "Dynamics",
+    "Expansion",
+    "KernelProblem",
+    "all_poles",
+    "check_assumptions",
+    "corrected_expansion",
+    "exact_dynamics",
+    "extreme_poles",
+    "kernel_dynamics",
+    "limit",
+    "pole_density",
+    "printed_expansion",
+    "printed_limit",
+    "ranks",
+]

@@ -1,0 +1,142 @@
+"""Distillation with privileged knowledge in the kernel regime (Rahbar, equations 2 and 9 to 13).
+
+    loss          Σ_i (y_i − f(x_i))² + λ Σ_i Σ_k (φ^(k)(x_i) − σ(w_k·x_i))²,     f = Σ_k (a_k/√m) f_k,  f_k = σ(X w_k)
+    gradient flow of half of it, the kernel held at its start:
+                  f_k' = H_k r_k,   r_k = (a_k/√m)(y − f) + λ(φ_k − f_k),   H_k = (s_k s_kᵀ)∘(XXᵀ),  s_k = σ'(X w_k(0))
+
+So r' = −S D r with D = blockdiag(H_k) and S = (λI + aaᵀ/m)⊗I. With r = S^½ρ this is ρ' = −A ρ for the symmetric
+A = S^½ D S^½ ≥ 0, whose eigenvalues are the poles (those of H̄ = D S), and
+
+    f_k(t) = f_k(0) + D S^½ ψ_t(A) S^{+½} r(0),      ψ_t(p) = (1 − e^{−pt})/p.
+
+Vectors of all units are (m, n) tables. Nothing of size (mn)² or n² is formed: H_k v = s_k∘(X(Xᵀ(s_k∘v))), and S^½ is a
+scalar plus rank one. λ = ∞ is the limit of time λt: S = I and r_k = φ_k − f_k, every unit by itself.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from softlabel.errors import require
+
+LARGEST_DENSE = 6000  # unknowns mn of a dense eigenproblem
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProblem:
+    """A student at its start and what it is to learn.
+
+    x           (n, d) inputs
+    features    (m, n) f_k(0) = σ(X w_k(0))
+    slopes      (m, n) s_k = σ'(X w_k(0))
+    output      (m,) a_k
+    privileged  (m, n) φ_k
+    y           (n,) labels
+    strength    λ from 0 to ∞ (math.inf)
+    """
+
+    x: Tensor
+    features: Tensor
+    slopes: Tensor
+    output: Tensor
+    privileged: Tensor
+    y: Tensor
+    strength: float
+
+    @classmethod
+    def of(
+        cls, x: Any, features: Any, slopes: Any, output: Any, privileged: Any, y: Any, strength: float
+    ) -> "KernelProblem":
+        """From arrays, checked, in float64."""
+        tensors = {
+            name: torch.as_tensor(np.asarray(value, dtype=np.float64))
+            for name, value in (
+                ("x", x), ("features", features), ("slopes", slopes), ("output", output), ("privileged", privileged),
+                ("y", y),
+            )
+        }  # fmt: skip
+        require(tensors["x"].ndim == 2, f"x must be a table of rows and columns, got shape {tuple(tensors['x'].shape)}")
+        n, m = len(tensors["x"]), len(tensors["output"])
+        for name, shape in (
+            ("features", (m, n)), ("slopes", (m, n)), ("output", (m,)), ("privileged", (m, n)), ("y", (n,)),
+        ):  # fmt: skip
+            found = tuple(tensors[name].shape)
+            require(found == shape, f"{name} must have shape {shape} (units, examples), got {found}")
+            require(bool(torch.isfinite(tensors[name]).all()), f"{name} must be finite")
+        require(bool(torch.isfinite(tensors["x"]).all()), "x must be finite")
+        require(strength >= 0, f"strength λ must be ≥ 0 (math.inf for privileged knowledge alone), got {strength}")
+        require(bool((tensors["output"] != 0).any()), "output weights must not all be 0")
+        return cls(**tensors, strength=float(strength))
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def units(self) -> int:
+        return len(self.output)
+
+    @property
+    def alone(self) -> bool:
+        """Whether labels play no part: λ = ∞."""
+        return math.isinf(self.strength)
+
+    @cached_property
+    def mix(self) -> Tensor:
+        """(m,) a_k/√m: what each unit contributes to f."""
+        return self.output / math.sqrt(self.units)
+
+    @cached_property
+    def a(self) -> float:
+        """Σ a_k²/m."""
+        return float(self.mix.square().sum())
+
+    @cached_property
+    def start(self) -> Tensor:
+        """(n,) f(0)."""
+        return self.mix @ self.features
+
+    @cached_property
+    def residual(self) -> Tensor:
+        """(m, n) r(0)."""
+        away = self.privileged - self.features
+        if self.alone:
+            return away
+        return torch.outer(self.mix, self.y - self.start) + self.strength * away
+
+    def gram(self, v: Tensor) -> Tensor:
+        """D v for a table v (m, n)."""
+        return self.slopes * ((self.slopes * v) @ self.x @ self.x.t())
+
+    def coupled(self, v: Tensor, power: float = 0.5) -> Tensor:
+        """S^power v; negative powers are those of the pseudo-inverse."""
+        if self.alone:
+            return v
+        low, high = self.strength, self.strength + self.a
+        base = low**power if low > 0 else 0.0
+        direction = self.mix / math.sqrt(self.a)
+        return base * v + (high**power - base) * torch.outer(direction, direction @ v)
+
+    def symmetric(self, v: Tensor) -> Tensor:
+        """A v = S^½ D S^½ v."""
+        return self.coupled(self.gram(self.coupled(v)))
+
+    def dense(self) -> Tensor:
+        """A as a matrix (mn, mn); for small problems."""
+        unknowns = self.units * self.n
+        require(
+            unknowns <= LARGEST_DENSE,
+            f"a dense kernel of {self.units} units × {self.n} examples is too large (at most {LARGEST_DENSE} in all)",
+        )
+        blocks = torch.zeros(unknowns, unknowns, dtype=torch.float64)
+        inner = self.x @ self.x.t()
+        root = self.coupled(torch.eye(self.units, dtype=torch.float64))
+        for k in range(self.units):
+            h = inner * torch.outer(self.slopes[k], self.slopes[k])
+            blocks += torch.kron(torch.outer(root[:, k], root[:, k]), h)
+        return blocks
