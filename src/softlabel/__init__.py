@@ -16,6 +16,7 @@ _HOMES = {
     "Validation": "softlabel.networks",
     "bounds": "softlabel.theory.bounds:module",
     "hard_labels": "softlabel.networks",
+    "kernel_dynamics": "softlabel.theory.dynamics",
     "kernel_matrix": "softlabel.theory.kernel",
     "load": "softlabel.data",
     "load_task": "softlabel.data",

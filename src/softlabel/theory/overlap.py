@@ -2,7 +2,7 @@
 
 H^∞_ij = x_i·x_j (π − angle(x_i, x_j))/(2π) is the gradient kernel K_1 of ReLU units. Each unit's outputs on the
 examples, brought to norm 1, are projected on the top eigenvectors. What the paper calls overlap is the mean of the dot
-products; the share of the unit that lies in their span does not depend on the eigenvectors' signs, and is given beside it.
+products; the share of the unit that lies in their span does not depend on the eigenvectors' signs, and is given too.
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,162 @@
+"""Kernel-regime prediction against simulation, on a data set: does linear theory describe this student?
+
+A teacher is trained on the labels; some of its units, chosen at random, become the privileged knowledge of a smaller
+student, which starts from their weights (so φ_k = f_k(0), as the theorems want it) or afresh.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softlabel.errors import require, unknown
+from softlabel.networks.privileged import (
+    SMOOTH,
+    PrivilegedRun,
+    PrivilegedStudent,
+    draw_privileged_start,
+    kernel_problem,
+    select_units,
+    train_privileged,
+    unit_outputs,
+)
+from softlabel.theory.dynamics import (
+    Assumption,
+    Dynamics,
+    KernelProblem,
+    check_assumptions,
+    kernel_dynamics,
+    limit,
+    printed_limit,
+)
+
+STARTS = ("teacher", "random")
+SHARE = 0.2  # of the largest step that converges, where none is given
+LARGEST_LIMIT = 2e11  # operations that the true limit may take
+RECORDS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsOutcome:
+    """Prediction and simulation of one student.
+
+    dynamics        f(t) as predicted
+    run             the simulated student, with its outputs at the recorded steps
+    predicted       (records, n) f at those steps by the kernel
+    deviation       largest ‖predicted − simulated‖ over ‖f(0) − y‖
+    limits          mean (y − f)² of the true limit and of the printed one; None where too large to compute
+    """
+
+    problem: KernelProblem
+    dynamics: Dynamics
+    run: PrivilegedRun
+    step: float
+    predicted: np.ndarray
+    deviation: float
+    limits: tuple[float, float] | None
+    assumptions: list[Assumption]
+
+
+def compare_dynamics(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    width: int = 100,
+    teacher_width: int = 400,
+    strength: float = 1.0,
+    activation: str = "softplus",
+    start: str = "teacher",
+    scale: float = 1.0,
+    iterations: int = 1000,
+    step: float | None = None,
+    seed: int = 0,
+) -> DynamicsOutcome:
+    """Predict and simulate a student with privileged knowledge on inputs x (n, d) and labels y = ±1."""
+    if start not in STARTS:
+        raise unknown("start", start, STARTS)
+    require(iterations >= 1, f"iterations must be ≥ 1, got {iterations}")
+    require(1 <= width <= teacher_width, f"width must lie between 1 and the teacher's {teacher_width}, got {width}")
+    require(scale > 0, f"scale must be positive, got {scale}")
+    teacher = _teacher(x, y, teacher_width, activation, scale, iterations, seed)
+    hidden, output = select_units(teacher.network, width, seed)
+    known = unit_outputs(hidden, x, activation)
+    if start == "random":
+        hidden, _ = draw_privileged_start(width, x.shape[1], scale, seed + 1)
+    student = PrivilegedStudent(hidden, output, strength, known, activation)
+    problem = kernel_problem(student, x, y)
+    dynamics = kernel_dynamics(problem)
+    step = step or SHARE * dynamics.largest_step
+    require(
+        step < dynamics.largest_step,
+        f"step must be below 2/λ_max = {dynamics.largest_step:.4g}, else gradient descent diverges; got {step:.4g}",
+    )
+    (run,) = train_privileged(
+        x,
+        y,
+        [student],
+        iterations=iterations,
+        step=step,
+        record_every=max(1, iterations // RECORDS),
+        keep_outputs=True,
+        precision="float64",
+    )
+    predicted = np.stack([dynamics.descent(iteration, step) for iteration in run.steps])
+    assert run.outputs is not None
+    size = float(np.linalg.norm(run.outputs[0] - y))
+    deviation = float(np.linalg.norm(predicted - run.outputs, axis=1).max()) / size
+    return DynamicsOutcome(
+        problem,
+        dynamics,
+        run,
+        step,
+        predicted,
+        deviation,
+        _limits(problem),
+        check_assumptions(problem, activation in SMOOTH, step) if _small(problem) else [],
+    )
+
+
+def _teacher(
+    x: np.ndarray, y: np.ndarray, width: int, activation: str, scale: float, iterations: int, seed: int
+) -> PrivilegedRun:
+    """A teacher trained on the labels alone."""
+    hidden, output = draw_privileged_start(width, x.shape[1], scale, seed)
+    teacher = PrivilegedStudent(hidden, output, activation=activation, name="teacher")
+    step = SHARE * kernel_dynamics(kernel_problem(teacher, x, y), vectors=20).largest_step
+    return train_privileged(x, y, [teacher], iterations=iterations, step=step)[0]
+
+
+def _small(problem: KernelProblem) -> bool:
+    n, d = problem.x.shape
+    return problem.units * n * d * min(n, d) <= LARGEST_LIMIT
+
+
+def _limits(problem: KernelProblem) -> tuple[float, float] | None:
+    if not _small(problem):
+        return None
+    true, printed = (float((f - problem.y).square().mean()) for f in (limit(problem), printed_limit(problem)))
+    return true, printed
+
+
+def document(found: DynamicsOutcome, dataset: str) -> dict[str, Any]:
+    """What `softlabel dynamics --json` prints."""
+    poles = found.dynamics.poles
+    y = found.problem.y.numpy()
+    strength = found.problem.strength
+    return {
+        "dataset": dataset,
+        "n": found.problem.n,
+        "d": found.problem.x.shape[1],
+        "width": found.problem.units,
+        "strength": None if found.problem.alone else strength,
+        "step": found.step,
+        "largest_step": found.dynamics.largest_step,
+        "poles": {"largest": float(poles.max()), "slowest_excited": float(poles[poles > 0].min())},
+        "limit": None if found.limits is None else {"error": found.limits[0], "printed_error": found.limits[1]},
+        "deviation": found.deviation,
+        "curve": [
+            {"iteration": step, "predicted": float(np.mean((f - y) ** 2)), "simulated": error}
+            for step, f, error in zip(found.run.steps, found.predicted, found.run.train, strict=True)
+        ],
+        "assumptions": [{"name": a.name, "holds": a.holds, "meaning": a.meaning} for a in found.assumptions],
+    }

@@ -1,0 +1,92 @@
+"""Randomly chosen units of a teacher as privileged knowledge: Theorem 2 and the lottery ticket (Rahbar).
+
+The teacher's output on the examples is y = (q/√m̄) Σ_l g_l with g_l = ā_l σ(w̄_l·X), and the student's m units, chosen
+without replacement, know (1/√m) Σ_{l chosen} g_l. By Theorem 1 what is left after training with strength λ, where
+kernels have full rank and Σ a_k²/m = 1, is
+
+    Σ_i (f_∞(x_i) − y_i)² = (λ/(1+λ))² e²,       e² = ‖(1/√m) Σ_{l chosen} g_l − y‖².
+
+With the correction q = √(m/m̄) both sides are √m times a mean, over a sample and over all, so exactly
+
+    E e² = (1 − m/m̄) S²,      S² = Σ_l ‖g_l − ḡ‖²/(m̄ − 1):
+
+Theorem 2's factor, without its logarithm and constant. With q = 1 the two differ in scale and (√m̄ − √m)²‖ḡ‖² is added:
+the chosen units represent only √(m/m̄) of the teacher. At λ = 0 nothing is left: the lottery ticket.
+A random choice from a random choice is a random choice, so two stages leave on average what one leaves.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softlabel.errors import require
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A teacher's units g (m̄, n), from which `count` are chosen; `corrected`: with q = √(m/m̄)."""
+
+    units: np.ndarray
+    count: int
+    corrected: bool = True
+
+    def __post_init__(self) -> None:
+        require(
+            self.units.ndim == 2 and len(self.units) >= 2, f"units must be (units, examples), got {self.units.shape}"
+        )
+        require(1 <= self.count <= len(self.units), f"cannot choose {self.count} of {len(self.units)} units")
+
+    @property
+    def teacher(self) -> np.ndarray:
+        """(n,) y."""
+        q = math.sqrt(self.count / len(self.units)) if self.corrected else 1.0
+        return q / math.sqrt(len(self.units)) * self.units.sum(0)
+
+    def expected(self) -> float:
+        """E e² over the choice."""
+        total, mean = len(self.units), self.units.mean(0)
+        spread = float(((self.units - mean) ** 2).sum()) / (total - 1)
+        error = (1 - self.count / total) * spread
+        if not self.corrected:
+            error += (math.sqrt(total) - math.sqrt(self.count)) ** 2 * float(mean @ mean)
+        return error
+
+    def bound(self) -> float:
+        """The bracket of (6) with its logarithm and C = 1, without the factor of λ: what Theorem 2 sets against e²."""
+        total = len(self.units)
+        q = math.sqrt(self.count / total) if self.corrected else 1.0
+        return (1 - self.count / total) * q**2 * float((self.units**2).sum()) / total * math.log(total)
+
+    def draw(self, draws: int, seed: int = 0, through: int | None = None) -> np.ndarray:
+        """e² of so many random choices, (draws,); `through` chooses that many units first and from them the rest."""
+        total = len(self.units)
+        require(draws >= 1, f"draws must be ≥ 1, got {draws}")
+        require(
+            through is None or self.count <= through <= total,
+            f"the intermediate network must have between {self.count} and {total} units, got {through}",
+        )
+        rng = np.random.default_rng(seed)
+        errors = np.empty(draws)
+        for place in range(draws):
+            pool = np.arange(total) if through is None else rng.choice(total, through, replace=False)
+            chosen = rng.choice(pool, self.count, replace=False)
+            known = self.units[chosen].sum(0) / math.sqrt(self.count)
+            errors[place] = float(((known - self.teacher) ** 2).sum())
+        return errors
+
+
+def kept_error(strength: float) -> float:
+    """(λ/(1+λ))², the share of e² that training with strength λ keeps; 1 at λ = ∞."""
+    require(strength >= 0, f"strength λ must be ≥ 0, got {strength}")
+    return 1.0 if math.isinf(strength) else (strength / (1 + strength)) ** 2
+
+
+def weighted_units(output: Any, features: Any) -> np.ndarray:
+    """g_l = ā_l φ_l, (m̄, n)."""
+    output, features = np.asarray(output, dtype=np.float64), np.asarray(features, dtype=np.float64)
+    require(
+        output.shape == (len(features),), f"output weights must be one a unit ({len(features)}), got {output.shape}"
+    )
+    return output[:, None] * features
