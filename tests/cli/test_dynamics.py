@@ -21,6 +21,7 @@ def test_json_has_prediction_and_simulation(capsys):
     assert found["curve"][-1]["iteration"] == 50
     assert found["curve"][0]["predicted"] == pytest.approx(found["curve"][0]["simulated"])
     assert found["deviation"] < 0.05
+    assert 0 < found["kernel_drift"] < 0.5
     assert found["step"] == pytest.approx(0.2 * found["largest_step"])
     assert found["poles"]["slowest_excited"] < found["poles"]["largest"]
     assert [check["holds"] for check in found["assumptions"]] == [True, True, True, True, True]

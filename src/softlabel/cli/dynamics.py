@@ -101,6 +101,8 @@ def _show(answer: dict[str, Any]) -> None:
         ],
     )
     print(f"Largest deviation of prediction from simulation: {answer['deviation']:.2%} of ‖f(0) − y‖.")
+    if answer["kernel_drift"] is not None:
+        print(f"The kernel moved by {answer['kernel_drift']:.2%} (largest change of an H_k).")
     slowest, largest = answer["poles"]["slowest_excited"], answer["poles"]["largest"]
     print(f"Poles from {slowest:.3g} to {largest:.4g}; steps must stay below {answer['largest_step']:.3g}.")
     if answer["limit"] is not None:

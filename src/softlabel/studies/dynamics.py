@@ -4,7 +4,7 @@ A teacher is trained on the labels; some of its units, chosen at random, become 
 student, which starts from their weights (so φ_k = f_k(0), as the theorems want it) or afresh.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,12 @@ from softlabel.networks.privileged import (
     unit_outputs,
 )
 from softlabel.theory.dynamics import (
+    LIPSCHITZ,
     Assumption,
     Dynamics,
     KernelProblem,
     check_assumptions,
+    drift,
     kernel_dynamics,
     limit,
     printed_limit,
@@ -43,6 +45,7 @@ class DynamicsOutcome:
     dynamics        f(t) as predicted
     run             the simulated student, with its outputs at the recorded steps
     predicted       (records, n) f at those steps by the kernel
+    drift           max_k σ_max(ΔH_k)/max_k σ_max(H_k) at the end of the run; None where too large to compute
     deviation       largest ‖predicted − simulated‖ over ‖f(0) − y‖
     limits          mean (y − f)² of the true limit and of the printed one; None where too large to compute
     """
@@ -55,6 +58,7 @@ class DynamicsOutcome:
     deviation: float
     limits: tuple[float, float] | None
     assumptions: list[Assumption]
+    drift: float | None
 
 
 def compare_dynamics(
@@ -113,7 +117,14 @@ def compare_dynamics(
         deviation,
         _limits(problem),
         check_assumptions(problem, activation in SMOOTH, step) if _small(problem) else [],
+        _drift(problem, run, x, y) if _small(problem) else None,
     )
+
+
+def _drift(problem: KernelProblem, run: PrivilegedRun, x: np.ndarray, y: np.ndarray) -> float:
+    trained = replace(run.student, hidden=run.network.hidden.numpy())
+    moved = np.linalg.norm(trained.hidden - run.student.hidden, axis=1)
+    return drift(problem, kernel_problem(trained, x, y).slopes, moved, LIPSCHITZ.get(trained.activation, 1.0)).relative
 
 
 def _teacher(
@@ -154,6 +165,7 @@ def document(found: DynamicsOutcome, dataset: str) -> dict[str, Any]:
         "poles": {"largest": float(poles.max()), "slowest_excited": float(poles[poles > 0].min())},
         "limit": None if found.limits is None else {"error": found.limits[0], "printed_error": found.limits[1]},
         "deviation": found.deviation,
+        "kernel_drift": found.drift,
         "curve": [
             {"iteration": step, "predicted": float(np.mean((f - y) ** 2)), "simulated": error}
             for step, f, error in zip(found.run.steps, found.predicted, found.run.train, strict=True)

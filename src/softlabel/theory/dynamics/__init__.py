@@ -1,6 +1,7 @@
 """Distillation with privileged knowledge in the kernel regime: f(t), its limit, its poles (Rahbar et al.)."""
 
 from softlabel.theory.dynamics.assumptions import Assumption, check_assumptions
+from softlabel.theory.dynamics.drift import LIPSCHITZ, Drift, drift
 from softlabel.theory.dynamics.expansion import Expansion, corrected_expansion, printed_expansion
 from softlabel.theory.dynamics.limits import limit, printed_limit, ranks
 from softlabel.theory.dynamics.prediction import (
@@ -12,15 +13,20 @@ from softlabel.theory.dynamics.prediction import (
     pole_density,
 )
 from softlabel.theory.dynamics.problem import KernelProblem
+from softlabel.theory.dynamics.tradeoff import Trade, strength_tradeoff
 
 __all__ = [
+    "LIPSCHITZ",
     "Assumption",
+    "Drift",
     "Dynamics",
     "Expansion",
     "KernelProblem",
+    "Trade",
     "all_poles",
     "check_assumptions",
     "corrected_expansion",
+    "drift",
     "exact_dynamics",
     "extreme_poles",
     "kernel_dynamics",
@@ -29,4 +35,5 @@ __all__ = [
     "printed_expansion",
     "printed_limit",
     "ranks",
+    "strength_tradeoff",
 ]

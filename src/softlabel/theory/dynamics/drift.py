@@ -1,0 +1,105 @@
+"""The kernel hypothesis along a real run: how far H̄(t) has moved, and Lemmas 2 to 4 with their corrections.
+
+    Lemma 2    σ_max(ΔH̄) ≤ √2 √(λ² + a²) max_k σ_max(ΔH_k)                     (printed: H̄ on the left)
+    Lemma 3    σ_max(ΔH_k) ≤ L² σ_x² X‖Δw_k‖ (X‖Δw_k‖ + 2)                       (printed: 2‖w_k(0)‖ in place of 2)
+    Lemma 4    ‖Δw_k‖ ≤ L σ_x ∫‖r_k‖,   r_k = (a_k/√m)(y − f) + λ(φ_k − f_k)     (printed: without the second term)
+
+L bounds |σ'| and its Lipschitz constant, σ_x is the largest singular value of the inputs, X their largest norm.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.sparse.linalg import LinearOperator, svds
+from torch import Tensor
+
+from softlabel.errors import require
+from softlabel.theory.dynamics.problem import KernelProblem
+
+LIPSCHITZ = {"softplus": 1.0, "tanh": 1.0, "erf": 2 / np.sqrt(np.pi), "gelu": 1.13}
+"""Largest of |σ'| and |σ''|. tanh: |σ''| ≤ 0.77; erf: |σ'| ≤ 2/√π, |σ''| ≤ 0.97; gelu: |σ'| ≤ 1.13, |σ''| ≤ 0.8."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Left and right sides of the lemmas at one moment; `relative` is max_k σ_max(ΔH_k) over max_k σ_max(H_k)."""
+
+    relative: float
+    lemma2: tuple[float, float]
+    lemma3: tuple[float, float]
+    lemma4: tuple[float, float] | None
+
+    @property
+    def holds(self) -> bool:
+        pairs = [self.lemma2, self.lemma3, *([self.lemma4] if self.lemma4 is not None else [])]
+        return all(left <= right * (1 + 1e-9) + 1e-12 for left, right in pairs)
+
+
+def drift(
+    problem: KernelProblem, slopes: Tensor, moved: np.ndarray, lipschitz: float, pulled: np.ndarray | None = None
+) -> Drift:
+    """How far the kernel has moved from the start of `problem`.
+
+    slopes      (m, n) σ'(X w_k) now
+    moved       (m,) ‖w_k − w_k(0)‖
+    lipschitz   L
+    pulled      (m,) ∫‖r_k‖, Σ η‖r_k‖ for gradient descent; None leaves Lemma 4 out
+    """
+    require(slopes.shape == problem.slopes.shape, f"slopes must be {tuple(problem.slopes.shape)}, got {slopes.shape}")
+    change = np.array([_unit_change(problem, k, slopes[k]) for k in range(problem.units)])
+    still = torch.zeros_like(problem.slopes[0])
+    start = max(_unit_change(problem, k, still) for k in range(problem.units))
+    sigma = float(torch.linalg.matrix_norm(problem.x, 2))
+    largest = float(problem.x.norm(dim=1).max())
+    bounds = (lipschitz * sigma) ** 2 * largest * moved * (largest * moved + 2)
+    worst = int(np.argmax(change - bounds))
+    strength = 1.0 if problem.alone else problem.strength
+    a = 0.0 if problem.alone else problem.a
+    fourth = None
+    if pulled is not None:
+        least = int(np.argmax(moved - lipschitz * sigma * pulled))
+        fourth = (float(moved[least]), float(lipschitz * sigma * pulled[least]))
+    return Drift(
+        relative=float(change.max()) / max(start, 1e-300),
+        lemma2=(_whole_change(problem, slopes), float(np.sqrt(2) * np.hypot(strength, a) * change.max())),
+        lemma3=(float(change[worst]), float(bounds[worst])),
+        lemma4=fourth,
+    )
+
+
+def _unit_change(problem: KernelProblem, k: int, slopes: Tensor) -> float:
+    """σ_max(H_k − H_k(0)) with these slopes, from the small matrix whose nonzero eigenvalues it shares."""
+    first, second = problem.slopes[k][:, None] * problem.x, slopes[:, None] * problem.x
+    joined = torch.cat([second, first], dim=1)  # ΔH = joined · diag(1, −1) · joinedᵀ
+    d = problem.x.shape[1]
+    signs = torch.cat([torch.ones(d), -torch.ones(d)]).double()
+    if 2 * d < problem.n:
+        small = (joined.t() @ joined) * signs[None]
+        return float(torch.linalg.eigvals(small).abs().max())
+    return float(torch.linalg.eigvalsh((joined * signs) @ joined.t()).abs().max())
+
+
+def _whole_change(problem: KernelProblem, slopes: Tensor) -> float:
+    """σ_max of ΔH̄ = ΔD S."""
+    now = KernelProblem(
+        problem.x, problem.features, slopes, problem.output, problem.privileged, problem.y, problem.strength
+    )
+    shape = (problem.units, problem.n)
+
+    def change(v: Tensor) -> Tensor:
+        return now.gram(v) - problem.gram(v)
+
+    def forward(v: np.ndarray) -> np.ndarray:
+        return change(problem.coupled(torch.from_numpy(v.copy()).reshape(shape), 1.0)).reshape(-1).numpy()
+
+    def backward(v: np.ndarray) -> np.ndarray:
+        return problem.coupled(change(torch.from_numpy(v.copy()).reshape(shape)), 1.0).reshape(-1).numpy()
+
+    size = problem.units * problem.n
+    if not bool((slopes != problem.slopes).any()):
+        return 0.0
+    operator = LinearOperator((size, size), matvec=forward, rmatvec=backward, dtype="float64")  # pyright: ignore
+    start = np.random.default_rng(0).standard_normal(size)
+    found = svds(operator, k=1, v0=start, return_singular_vectors=False)
+    return float(np.asarray(found).reshape(-1)[0])

@@ -1,0 +1,115 @@
+"""The kernel's drift against dense matrices, and the lemmas along real runs."""
+
+import numpy as np
+import pytest
+import torch
+
+from softlabel.theory.dynamics import KernelProblem
+from softlabel.theory.dynamics.drift import LIPSCHITZ, drift
+from tests.theory.dynamics.problems import SIGMA, full_matrix, problem
+
+
+def moved_slopes(p, seed=1, size=0.3):
+    return p.slopes + size * torch.from_numpy(np.random.default_rng(seed).standard_normal(tuple(p.slopes.shape)))
+
+
+@pytest.mark.parametrize("kind", [{}, {"n": 30, "d": 4, "m": 3}, {"strength": float("inf")}, {"strength": 0.0}])
+def test_changes_are_those_of_the_whole_matrices(kind):
+    p = problem(**kind)
+    slopes = moved_slopes(p)
+    now = KernelProblem(p.x, p.features, slopes, p.output, p.privileged, p.y, p.strength)
+    found = drift(p, slopes, np.ones(p.units), 1.0)
+    assert found.lemma2[0] == pytest.approx(np.linalg.norm(full_matrix(now) - full_matrix(p), 2), rel=1e-6)
+    inner = (p.x @ p.x.t()).numpy()
+    grams = [[np.outer(s, s) * inner for s in table.numpy()] for table in (slopes, p.slopes)]
+    changes = [np.linalg.norm(a - b, 2) for a, b in zip(*grams, strict=True)]
+    assert found.relative == pytest.approx(max(changes) / max(np.linalg.norm(g, 2) for g in grams[1]), rel=1e-9)
+    assert found.lemma2[0] <= found.lemma2[1]
+
+
+def test_nothing_moved():
+    p = problem()
+    found = drift(p, p.slopes, np.zeros(p.units), 1.0, np.zeros(p.units))
+    assert found.relative == pytest.approx(0, abs=1e-12)
+    assert found.lemma2[0] == 0
+    assert found.lemma3 == pytest.approx((0, 0), abs=1e-12)
+    assert found.lemma4 == (0, 0)
+    assert found.holds
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("sigma", ["softplus", "tanh"])
+def test_the_lemmas_hold_along_a_run(sigma, strength):
+    rng = np.random.default_rng(2)
+    n, d, m = 12, 5, 6
+    x = rng.standard_normal((n, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    w = 0.02 * rng.standard_normal((m, d))
+    start, output = w.copy(), rng.choice((-1.0, 1.0), m)
+    value, slope = SIGMA[sigma]
+    privileged = value(w @ x.T) + rng.standard_normal((m, n))
+    y = rng.choice((-1.0, 1.0), n)
+    p = KernelProblem.of(x, value(w @ x.T), slope(w @ x.T), output, privileged, y, strength)
+    pulled = np.zeros(m)
+    step = 0.02
+    for _ in range(60):
+        f = value(w @ x.T)
+        r = np.outer(output / np.sqrt(m), y - output @ f / np.sqrt(m)) + strength * (privileged - f)
+        w = w + step * (slope(w @ x.T) * r) @ x
+        pulled += step * np.linalg.norm(r, axis=1)
+        found = drift(
+            p, torch.from_numpy(slope(w @ x.T)), np.linalg.norm(w - start, axis=1), LIPSCHITZ[sigma], pulled
+        )  # fmt: skip
+        assert found.holds
+
+
+def test_lemma_3_as_printed_fails_for_a_start_at_zero():
+    """It has 2‖w_k(0)‖ where 2 belongs; the kernel of softplus moves in proportion to the weights."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((6, 4))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    value, slope = SIGMA["softplus"]
+    w = 1e-3 * np.ones((1, 4))
+    zero = np.zeros((1, 4))
+    p = KernelProblem.of(x, value(zero @ x.T), slope(zero @ x.T), [1.0], value(zero @ x.T), np.ones(6), 1.0)
+    moved = np.linalg.norm(w, axis=1)
+    found = drift(p, torch.from_numpy(slope(w @ x.T)), moved, 1.0)
+    printed = np.linalg.norm(x, 2) ** 2 * moved[0] * (moved[0] + 0.0)
+    assert found.lemma3[0] > printed
+    assert found.holds
+
+
+def test_lemma_4_as_printed_fails_for_a_unit_that_hardly_counts():
+    """It has the factor |a_k|/√m alone; privileged knowledge moves a unit whatever its output weight."""
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((6, 4))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    value, slope = SIGMA["tanh"]
+    w, output = 0.1 * rng.standard_normal((2, 4)), np.array([1e-4, 1.0])
+    start, privileged, y = w.copy(), rng.standard_normal((2, 6)), rng.choice((-1.0, 1.0), 6)
+    strength, step = 1.0, 0.02
+    mix = output / np.sqrt(2)
+    a = mix @ mix
+    final = (a * y + strength * mix @ privileged) / (a + strength)
+    units_final = np.outer(mix, y - final) / strength + privileged
+    integral = pulled = 0.0
+    for _ in range(50):
+        f = value(w @ x.T)
+        r = np.outer(mix, y - mix @ f) + strength * (privileged - f)
+        w = w + step * (slope(w @ x.T) * r) @ x
+        integral += step * np.linalg.norm(f[0] - units_final[0])
+        pulled += step * np.linalg.norm(r[0])
+    moved = np.linalg.norm(w[0] - start[0])
+    assert moved > mix[0] * np.linalg.norm(x, 2) * integral
+    assert moved <= np.linalg.norm(x, 2) * pulled
+
+
+def test_constants_bound_the_slopes():
+    z = torch.linspace(-8, 8, 20001, dtype=torch.float64, requires_grad=True)
+    functions = {"softplus": torch.nn.functional.softplus, "tanh": torch.tanh, "erf": torch.erf,
+                 "gelu": torch.nn.functional.gelu}  # fmt: skip
+    for name, function in functions.items():
+        (first,) = torch.autograd.grad(function(z).sum(), z, create_graph=True)
+        (second,) = torch.autograd.grad(first.sum(), z)
+        assert first.abs().max() <= LIPSCHITZ[name] + 1e-12
+        assert second.abs().max() <= LIPSCHITZ[name] + 1e-12
