@@ -43,6 +43,17 @@ def test_the_table_and_the_figure(capsys, tmp_path):
     assert (tmp_path / "figures" / "dynamics.png").stat().st_size > 5000
 
 
+def test_the_deviation_falls_with_the_width(capsys, tmp_path):
+    call = ["dynamics", "digits", "--rows", "20", "--iterations", "200", "--widths", "20,80,320"]
+    assert run([*call, "--json", "--out", str(tmp_path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all(power < -0.4 for power in found["powers"].values())
+    assert len(found["rows"]) == 2 * 3 * 3
+    assert (tmp_path / "figures" / "kernel-deviation.svg").exists()
+    assert run(call) == 0
+    assert "falls like m^" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -52,6 +63,8 @@ def test_the_table_and_the_figure(capsys, tmp_path):
         (["--activation", "step"], "unknown activation 'step'"),
         (["--width", "30"], "width must lie between 1 and the teacher's 20, got 30"),
         (["--start-scale", "0"], "scale must be positive"),
+        (["--widths", "20"], "at least two whole numbers"),
+        (["--widths", "20,x"], "whole numbers with commas"),
         (["--step", "1e6"], "else gradient descent diverges; got 1e+06"),
     ],
 )

@@ -24,6 +24,9 @@ def dynamics(
     start_scale: Annotated[float, typer.Option(help="Standard deviation of the starting weights.")] = 1.0,
     iterations: Annotated[int, typer.Option(min=1, help="Steps of gradient descent.")] = 1000,
     step: Annotated[float | None, typer.Option(help="Step; by default a fifth of 2/λ_max.")] = None,
+    widths: Annotated[
+        str | None, typer.Option(help="Widths, e.g. 50,200,800: how the deviation falls with the width instead.")
+    ] = None,
     seed: options.Seed = 0,
     out: options.Out = None,
     as_json: options.Json = False,
@@ -50,9 +53,13 @@ def dynamics(
     chosen = np.random.default_rng(seed).permutation(len(posed.train))[:rows]
     assert posed.train.y is not None
     options.note(f"{posed}, {len(chosen)} rows by seed {seed}")
+    x, y = posed.train.inputs[chosen].astype(np.float64), posed.train.y[chosen].astype(np.float64)
+    if widths is not None:
+        _widths(x, y, _whole_numbers(widths), strength, iterations, data, out, as_json)
+        return
     found = compare_dynamics(
-        posed.train.inputs[chosen].astype(np.float64),
-        posed.train.y[chosen].astype(np.float64),
+        x,
+        y,
         width=width,
         teacher_width=teacher_width,
         strength=strength,
@@ -70,6 +77,68 @@ def dynamics(
         options.answer(answer)
     else:
         _show(answer)
+
+
+def _whole_numbers(words: str) -> list[int]:
+    from softlabel.errors import InputError
+
+    try:
+        numbers = sorted({int(word) for word in words.split(",")})
+    except ValueError:
+        raise InputError(f"--widths must be whole numbers with commas, e.g. 50,200,800, got '{words}'") from None
+    if len(numbers) < 2 or numbers[0] < 1:
+        raise InputError(f"--widths must be at least two whole numbers from 1 on, got '{words}'")
+    return numbers
+
+
+def _widths(x, y, widths: list[int], strength: float, iterations: int, data: str, out, as_json: bool) -> None:
+    """How the deviation of prediction from simulation falls with the width."""
+    import numpy as np
+
+    from softlabel.report.charts import Chart, Panel, Series
+    from softlabel.report.drawing import draw
+    from softlabel.studies.dynamics import deviation_by_width, fitted_power
+
+    rows = deviation_by_width(x, y, widths, strength=strength, iterations=iterations)
+    names = list(dict.fromkeys(row["activation"] for row in rows))
+    powers = {name: fitted_power([row for row in rows if row["activation"] == name]) for name in names}
+    if out is not None:
+        series = []
+        for name, role in zip(names, ("soft", "hard"), strict=True):
+            held = [
+                [row["deviation"] for row in rows if (row["activation"], row["width"]) == (name, m)] for m in widths
+            ]
+            series.append(Series(f"{name}: m^{powers[name]:.2f}", widths, [float(np.mean(part)) for part in held],
+                                 [min(part) for part in held], [max(part) for part in held], role=role))  # fmt: skip
+        first = series[0].y[0]
+        guide = [first * (widths[0] / m) ** 0.5 for m in widths]
+        series.append(Series("m^−½, for comparison", widths, guide, role="paper", dashed=True))
+        panel = Panel(
+            f"{data}, {len(x)} rows, λ = {strength:g}",
+            series,
+            "units m",
+            "deviation / ‖f(0) − y‖",
+            log_x=True,
+            log_y=True,
+        )
+        caption = "Largest deviation along the run; bands from the smallest to the largest of three seeds."
+        chart = Chart("kernel-deviation", "Kernel prediction against simulation", caption, [panel])
+        for path in draw(chart, out / "figures"):
+            options.note(f"figure saved as {path}")
+    if as_json:
+        options.answer({"dataset": data, "rows": rows, "powers": powers})
+        return
+    options.table(
+        f"{data}, {len(x)} rows, λ = {strength:g}: largest deviation over ‖f(0) − y‖, mean of three seeds",
+        ["units", *names],
+        [
+            [f"{m:,}", *(f"{np.mean([r['deviation'] for r in rows if (r['activation'], r['width']) == (name, m)]):.2e}"
+                         for name in names)]
+            for m in widths
+        ],
+    )  # fmt: skip
+    for name, power in powers.items():
+        print(f"{name}: falls like m^{power:.2f} (theory: m^−0.5 or faster).")
 
 
 def _draw(answer: dict[str, Any], out) -> None:

@@ -45,6 +45,7 @@ class Panel:
     y_label: str = ""
     zero_line: bool = False
     log_x: bool = False
+    log_y: bool = False
 
     @property
     def categories(self) -> list[str]:

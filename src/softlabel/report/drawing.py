@@ -41,6 +41,8 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
         axes.set_xticks(range(len(panel.categories)), panel.categories)
     elif panel.log_x:
         axes.set_xscale("log")
+    if panel.log_y:
+        axes.set_yscale("log")
     if panel.zero_line:
         axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_title(panel.title, fontsize=10, loc="left", color=INK)

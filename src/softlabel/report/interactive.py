@@ -63,6 +63,8 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
     figure.update_xaxes(**axis, row=row, col=column)
     if first:
         figure.update_yaxes(title_text=panel.y_label, title_standoff=4, row=row, col=column)
+    if panel.log_y:
+        figure.update_yaxes(type="log", row=row, col=column)
     if panel.zero_line:
         figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
 

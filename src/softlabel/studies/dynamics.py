@@ -4,6 +4,7 @@ A teacher is trained on the labels; some of its units, chosen at random, become 
 student, which starts from their weights (so φ_k = f_k(0), as the theorems want it) or afresh.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,8 +88,64 @@ def compare_dynamics(
     if start == "random":
         hidden, _ = draw_privileged_start(width, x.shape[1], scale, seed + 1)
     student = PrivilegedStudent(hidden, output, strength, known, activation)
-    problem = kernel_problem(student, x, y)
-    dynamics = kernel_dynamics(problem)
+    dynamics, run, predicted, deviation = _compare(student, x, y, iterations, step)
+    problem, step = dynamics.problem, step or SHARE * dynamics.largest_step
+    return DynamicsOutcome(
+        problem,
+        dynamics,
+        run,
+        step,
+        predicted,
+        deviation,
+        _limits(problem),
+        check_assumptions(problem, activation in SMOOTH, step) if _small(problem) else [],
+        _drift(problem, run, x, y) if _small(problem) else None,
+    )
+
+
+def _drift(problem: KernelProblem, run: PrivilegedRun, x: np.ndarray, y: np.ndarray) -> float:
+    trained = replace(run.student, hidden=run.network.hidden.numpy())
+    moved = np.linalg.norm(trained.hidden - run.student.hidden, axis=1)
+    return drift(problem, kernel_problem(trained, x, y).slopes, moved, LIPSCHITZ.get(trained.activation, 1.0)).relative
+
+
+def deviation_by_width(
+    x: np.ndarray,
+    y: np.ndarray,
+    widths: Sequence[int],
+    *,
+    activations: Sequence[str] = ("softplus", "tanh"),
+    strength: float = 1.0,
+    iterations: int = 1000,
+    seeds: int = 3,
+) -> list[dict[str, Any]]:
+    """Largest deviation of prediction from simulation for students of these widths: random starts, φ_k = f_k(0).
+
+    One row for each activation, width and seed: "activation", "width", "seed", "deviation".
+    """
+    rows = []
+    for activation in activations:
+        for width in widths:
+            for seed in range(seeds):
+                hidden, output = draw_privileged_start(width, x.shape[1], 1.0, seed)
+                known = unit_outputs(hidden, x, activation)
+                student = PrivilegedStudent(hidden, output, strength, known, activation)
+                _, _, _, deviation = _compare(student, x, y, iterations, None)
+                rows.append({"activation": activation, "width": width, "seed": seed, "deviation": deviation})
+    return rows
+
+
+def fitted_power(rows: Sequence[dict[str, Any]]) -> float:
+    """The power of m with which deviations fall, by least squares on a double logarithmic scale."""
+    widths, deviations = (np.log([row[name] for row in rows]) for name in ("width", "deviation"))
+    return float(np.polyfit(widths, deviations, 1)[0])
+
+
+def _compare(
+    student: PrivilegedStudent, x: np.ndarray, y: np.ndarray, iterations: int, step: float | None
+) -> tuple[Dynamics, PrivilegedRun, np.ndarray, float]:
+    """Prediction, simulation, the prediction at the simulation's records, and their largest deviation."""
+    dynamics = kernel_dynamics(kernel_problem(student, x, y))
     step = step or SHARE * dynamics.largest_step
     require(
         step < dynamics.largest_step,
@@ -107,24 +164,7 @@ def compare_dynamics(
     predicted = np.stack([dynamics.descent(iteration, step) for iteration in run.steps])
     assert run.outputs is not None
     size = float(np.linalg.norm(run.outputs[0] - y))
-    deviation = float(np.linalg.norm(predicted - run.outputs, axis=1).max()) / size
-    return DynamicsOutcome(
-        problem,
-        dynamics,
-        run,
-        step,
-        predicted,
-        deviation,
-        _limits(problem),
-        check_assumptions(problem, activation in SMOOTH, step) if _small(problem) else [],
-        _drift(problem, run, x, y) if _small(problem) else None,
-    )
-
-
-def _drift(problem: KernelProblem, run: PrivilegedRun, x: np.ndarray, y: np.ndarray) -> float:
-    trained = replace(run.student, hidden=run.network.hidden.numpy())
-    moved = np.linalg.norm(trained.hidden - run.student.hidden, axis=1)
-    return drift(problem, kernel_problem(trained, x, y).slopes, moved, LIPSCHITZ.get(trained.activation, 1.0)).relative
+    return dynamics, run, predicted, float(np.linalg.norm(predicted - run.outputs, axis=1).max()) / size
 
 
 def _teacher(
