@@ -17,7 +17,7 @@ from softlabel.lab import Ledger, Results, cores, make_executor, run_study
 from softlabel.lab.executors.dask import Dask
 from softlabel.lab.executors.tasks import exactly
 from softlabel.studies.table1 import PRESETS, study
-from softlabel.studies.table1.cells import choose_bundles
+from softlabel.studies.table1.cells import choice_bundles
 from softlabel.studies.table1.work import train
 
 
@@ -35,7 +35,7 @@ def overhead(folder: Path) -> dict[str, object]:
     taught = dataclasses.replace(whole, stages=whole.stages[:1])
     chosen = dataclasses.replace(whole, stages=whole.stages[:2])
     run_study(taught, folder / "taught", make_executor("local", cores()), threads=cores())
-    bundles = choose_bundles(settings, Results())
+    bundles = choice_bundles(settings, Results())
     with Ledger(folder / "taught" / "ledger.sqlite") as ledger:
         given = {need: ledger.arrays(need) for bundle in bundles for need in bundle.needs}
 
@@ -82,7 +82,7 @@ def workers(folder: Path) -> dict[str, object]:
     for cluster in clusters.values():
         cluster.close()
     ratio = best["1"] / best["2"]
-    print(f"Dask, {len(choose_bundles(settings, Results()))} bundles of one thread, {cores()} cores")
+    print(f"Dask, {len(choice_bundles(settings, Results()))} bundles of one thread, {cores()} cores")
     print(f"  two workers over one            {ratio:.2f}×")
     return {"two_workers_over_one": ratio}
 

@@ -88,7 +88,7 @@ def test_a_second_call_runs_nothing_and_says_the_same(finished):
 def test_both_arms_of_every_preset_have_the_same_budget_and_the_same_seeds(name):
     settings = PRESETS[name]
     chosen: dict[tuple, dict[str, set]] = {}
-    for bundle in grid.choose_bundles(settings, Results()):
+    for bundle in grid.choice_bundles(settings, Results()):
         for cell in bundle.cells:
             place = chosen.setdefault((cell.protocol, cell.leave_out, cell.width, cell.seed, cell.radius), {})
             place.setdefault(cell.arm, set()).add(cell.choice)
@@ -100,7 +100,7 @@ def test_both_arms_of_every_preset_have_the_same_budget_and_the_same_seeds(name)
 
 def test_bundles_are_fixed_by_the_settings_and_hold_every_cell_once():
     settings = PRESETS["quick"]
-    first, second = (grid.choose_bundles(settings, Results()) for _ in range(2))
+    first, second = (grid.choice_bundles(settings, Results()) for _ in range(2))
     assert [bundle.key for bundle in first] == [bundle.key for bundle in second]
     keys = [cell.key for bundle in first for cell in bundle.cells]
     assert len(set(keys)) == len(keys) == 2 * 3 * 2 * 4 * 4
@@ -119,7 +119,7 @@ def test_only_the_test_stage_sees_the_test_images(monkeypatch):
 
     monkeypatch.setattr(at_work, "images", watched)
     monkeypatch.setattr(at_work, "correct", lambda network, *what: seen.append(what) or np.ones(3, dtype=bool))
-    bundle = next(b for b in grid.choose_bundles(settings, Results()) if any(c.arm == "soft" for c in b.cells))
+    bundle = next(b for b in grid.choice_bundles(settings, Results()) if any(c.arm == "soft" for c in b.cells))
     held = images("digits", "label>4", bundle.cells[0].leave_out, settings.validation_share, settings.test_share)
     given = {need: {"logits": np.linspace(-1, 1, len(held.train[1]), dtype=np.float32)} for need in bundle.needs}
     outcomes = at_work.train(settings, bundle.cells, given)
@@ -143,15 +143,15 @@ def fake(settings: Table1, gap: float = 0.0) -> Results:
     """Outcomes as if the soft arm were right on so many more of 1,000 test images in a hundred."""
     results = Results()
     rng = np.random.default_rng(0)
-    for bundle in grid.teach_bundles(settings, results):
+    for bundle in grid.teacher_bundles(settings, results):
         for cell in bundle.cells:
             right = np.packbits(rng.random(1000) < 0.98)
             results.add("teach", cell, Outcome({"examples": 1000, "test": 98.0}, {"correct": right}))
-    for bundle in grid.choose_bundles(settings, results):
+    for bundle in grid.choice_bundles(settings, results):
         for cell in bundle.cells:
             value = 90 - abs(np.log(cell.step / 3)) + (cell.radius or 0) / 100
             results.add("choose", cell, Outcome({"validation": value}))
-    for bundle in grid.test_bundles(settings, results):
+    for bundle in grid.final_bundles(settings, results):
         for cell in bundle.cells:
             draws = np.random.default_rng([cell.seed, cell.width]).random(1000)
             right = np.packbits(draws < 0.9 + (gap / 100 if cell.arm == "soft" else 0))

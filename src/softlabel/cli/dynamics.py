@@ -55,7 +55,7 @@ def dynamics(
     options.note(f"{posed}, {len(chosen)} rows by seed {seed}")
     x, y = posed.train.inputs[chosen].astype(np.float64), posed.train.y[chosen].astype(np.float64)
     if widths is not None:
-        _widths(x, y, _whole_numbers(widths), strength, iterations, data, out, as_json)
+        _widths(x, y, options.whole_numbers(widths, "--widths"), strength, iterations, data, out, as_json)
         return
     found = compare_dynamics(
         x,
@@ -79,26 +79,16 @@ def dynamics(
         _show(answer)
 
 
-def _whole_numbers(words: str) -> list[int]:
-    from softlabel.errors import InputError
-
-    try:
-        numbers = sorted({int(word) for word in words.split(",")})
-    except ValueError:
-        raise InputError(f"--widths must be whole numbers with commas, e.g. 50,200,800, got '{words}'") from None
-    if len(numbers) < 2 or numbers[0] < 1:
-        raise InputError(f"--widths must be at least two whole numbers from 1 on, got '{words}'")
-    return numbers
-
-
 def _widths(x, y, widths: list[int], strength: float, iterations: int, data: str, out, as_json: bool) -> None:
     """How the deviation of prediction from simulation falls with the width."""
     import numpy as np
 
+    from softlabel.errors import require
     from softlabel.report.charts import Chart, Panel, Series
     from softlabel.report.drawing import draw
     from softlabel.studies.dynamics import deviation_by_width, fitted_power
 
+    require(len(widths) >= 2, f"--widths must be at least two whole numbers, got {widths[0]}")
     rows = deviation_by_width(x, y, widths, strength=strength, iterations=iterations)
     names = list(dict.fromkeys(row["activation"] for row in rows))
     powers = {name: fitted_power([row for row in rows if row["activation"] == name]) for name in names}

@@ -51,7 +51,7 @@ def margin(
         raise InputError("--start-widths draws a figure: give --out DIR for it")
     if start_widths is not None and several_classes:
         raise InputError("--start-widths is for one task: leave out --several-classes")
-    widths = _whole_numbers(start_widths) if start_widths is not None else []
+    widths = _even_widths(start_widths) if start_widths is not None else []
     if several_classes and (task or classes):
         raise InputError("--several-classes takes every class against the rest: leave out --task and --classes")
     posed = load_task(data, label, task, classes, leave_out, scale, drop or (), several_classes=several_classes)
@@ -136,14 +136,11 @@ def _file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in str(name))
 
 
-def _whole_numbers(words: str) -> list[int]:
+def _even_widths(words: str) -> list[int]:
     from softlabel.errors import InputError
 
-    try:
-        numbers = sorted({int(word) for word in words.split(",")})
-    except ValueError:
-        raise InputError(f"--start-widths must be whole numbers with commas, e.g. 64,256, got '{words}'") from None
-    if numbers[0] < 2 or any(number % 2 for number in numbers):
+    numbers = options.whole_numbers(words, "--start-widths")
+    if any(number % 2 for number in numbers):
         raise InputError(f"--start-widths must be even numbers from 2 on, got '{words}'")
     return numbers
 

@@ -30,6 +30,19 @@ def note(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def whole_numbers(words: str, name: str) -> list[int]:
+    """Whole numbers from 1 on, given with commas, each once and in order; `name` is the option's, for the error."""
+    from softlabel.errors import InputError
+
+    try:
+        numbers = sorted({int(word) for word in words.split(",")})
+    except ValueError:
+        raise InputError(f"{name} must be whole numbers with commas, e.g. 64,256, got '{words}'") from None
+    if numbers[0] < 1:
+        raise InputError(f"{name} must be whole numbers from 1 on, got '{words}'")
+    return numbers
+
+
 def table(title: str, header: list[str], rows: list[list[str]]) -> None:
     """Print a table, its first column to the left and numbers to the right."""
     from rich.box import SIMPLE_HEAD

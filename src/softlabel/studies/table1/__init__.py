@@ -1,7 +1,7 @@
 """Mandal, Table 1: very small students on hard and on soft labels, MNIST digits above 4."""
 
 from softlabel.lab import Stage, Study
-from softlabel.studies.table1.cells import choose_bundles, teach_bundles, test_bundles
+from softlabel.studies.table1.cells import choice_bundles, final_bundles, teacher_bundles
 from softlabel.studies.table1.judging import Judgement
 from softlabel.studies.table1.page import document, page, summary
 from softlabel.studies.table1.settings import PRESETS
@@ -17,8 +17,8 @@ def study(settings: Settings) -> Study:
         "table1",
         settings,
         (
-            Stage("teach", teach_bundles, teach),
-            Stage("choose", choose_bundles, train),
-            Stage("test", test_bundles, train),
+            Stage("teach", teacher_bundles, teach),
+            Stage("choose", choice_bundles, train),
+            Stage("test", final_bundles, train),
         ),
     )

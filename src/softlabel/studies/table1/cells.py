@@ -55,7 +55,7 @@ def tuning_seeds(settings: Table1) -> range:
     return range(first, first + settings.tuning_seeds)
 
 
-def teach_bundles(settings: Table1, results: Results) -> list[Bundle]:
+def teacher_bundles(settings: Table1, results: Results) -> list[Bundle]:
     """Teachers of all seeds, as many together as a bundle holds."""
     together = max(1, settings.bundle_neurons // settings.teacher.width)
     seeds = [*run_seeds(settings), *tuning_seeds(settings)]
@@ -70,7 +70,7 @@ def teach_bundles(settings: Table1, results: Results) -> list[Bundle]:
     ]
 
 
-def choose_bundles(settings: Table1, results: Results) -> list[Bundle]:
+def choice_bundles(settings: Table1, results: Results) -> list[Bundle]:
     """Every setting that may be chosen, on the tuning seeds."""
     bundles = []
     for protocol in settings.protocols:
@@ -86,7 +86,7 @@ def choose_bundles(settings: Table1, results: Results) -> list[Bundle]:
     return bundles
 
 
-def test_bundles(settings: Table1, results: Results) -> list[Bundle]:
+def final_bundles(settings: Table1, results: Results) -> list[Bundle]:
     """The chosen settings on fresh seeds."""
     choices = Choices(settings, results)
     bundles = []
