@@ -13,8 +13,10 @@ def data(n: int = 50, d: int = 6):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
+@pytest.mark.parametrize("held", [0, 100])  # streaming, and held whole
 @pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
-def test_eigenvectors_are_those_of_the_whole_matrix(precision, tolerance):
+def test_eigenvectors_are_those_of_the_whole_matrix(precision, tolerance, held, monkeypatch):
+    monkeypatch.setattr("softlabel.theory.overlap.HELD", held)
     x = data()
     values, vectors = np.linalg.eigh(kernel_matrix(x))
     found = top_spectrum(x, 5, precision)

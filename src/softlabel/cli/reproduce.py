@@ -7,7 +7,7 @@ import typer
 
 from softlabel.cli import options
 
-Study = Annotated[str, typer.Argument(metavar="NAME", help="table1.")]
+Study = Annotated[str, typer.Argument(metavar="NAME", help="table1 or kernel-regime.")]
 Preset = Annotated[str, typer.Option(help="quick, standard or paper.")]
 
 
@@ -66,7 +66,8 @@ def reproduce(
     if as_json:
         options.answer(done.document)
         return
-    _show(done.document)
+    if "rows" in done.document:
+        _show(done.document)
     for line in done.summary:
         print(line)
     print(f"\nReport: {done.page}")

@@ -36,6 +36,7 @@ CITATIONS = {
 }
 
 USED = {  # by a study
+    "kernel-regime": ("rahbar",),
     "table1": ("mandal",),
 }
 

@@ -5,6 +5,7 @@ from typing import Any
 from softlabel.report.charts import COLOURS, Chart, Panel, Series
 
 ROW_HEIGHT = 290
+MOST_BARS = 12  # longer curves have a band in place of a bar at every point
 MARGINS = 130
 
 
@@ -52,7 +53,11 @@ def plotly_script() -> str:
 
 def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], first: bool) -> None:
     for series in panel.series:
-        figure.add_trace(_trace(series, panel.places(series), series.name not in named), row=row, col=column)
+        places = panel.places(series)
+        if not series.marks and len(places) > MOST_BARS:
+            for edge in _band(series, places):
+                figure.add_trace(edge, row=row, col=column)
+        figure.add_trace(_trace(series, places, series.name not in named), row=row, col=column)
         named.add(series.name)
     axis: dict[str, Any] = {"title_text": panel.x_label, "title_standoff": 4}
     if panel.categories:
@@ -67,6 +72,24 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
         figure.update_yaxes(type="log", row=row, col=column)
     if panel.zero_line:
         figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
+
+
+def _band(series: Series, x: list[float]) -> list[dict[str, Any]]:
+    """The interval as a band: its upper edge, and its lower one with the space between filled."""
+    if series.low is None or series.high is None:
+        return []
+    red, green, blue = (int(COLOURS[series.role][place : place + 2], 16) for place in (1, 3, 5))
+    edge = {
+        "type": "scatter",
+        "x": x,
+        "mode": "lines",
+        "line": {"width": 0},
+        "legendgroup": series.name,
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+    fill = {"fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},.15)"}
+    return [edge | {"y": list(series.high)}, edge | {"y": list(series.low)} | fill]
 
 
 def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
@@ -86,7 +109,7 @@ def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
         "text": [str(place) for place in series.x],
         "hovertemplate": "%{text}: %{y:.2f}<extra>" + series.name + "</extra>",
     }
-    if series.low is None or series.high is None:
+    if series.low is None or series.high is None or (not series.marks and len(x) > MOST_BARS):
         if series.marks:
             trace["marker"]["symbol"] = "diamond-open"
         return trace

@@ -18,6 +18,10 @@ from softlabel.report.page import write_page
 # name → (module, one line for --help). A module offers Settings, PRESETS, study(settings),
 # Judgement(settings, results), document(judged, report), page(judged, environment, again) and summary(judged).
 STUDIES = {
+    "kernel-regime": (
+        "softlabel.studies.kernel_regime",
+        "students with privileged knowledge on CIFAR-10 (Rahbar, Figures 1 to 6)",
+    ),
     "table1": ("softlabel.studies.table1", "very small students, hard against soft labels (Mandal, Table 1)"),
 }
 

@@ -12,7 +12,9 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from softlabel.errors import require
-from softlabel.theory.kernel import Rows, kernel_product
+from softlabel.theory.kernel import Rows, kernel_matrix, kernel_product
+
+HELD = 12_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class Spectrum:
 
 
 def top_spectrum(inputs: Any, count: int = 10, precision: str = "float32") -> Spectrum:
-    """The top eigenvectors of H^∞ on inputs (n, d), streaming: memory grows with n, not n²."""
+    """The top eigenvectors of H^∞ on inputs (n, d); up to HELD rows the kernel is held whole, beyond it streams."""
     import torch
 
     x = np.asarray(inputs)
@@ -32,8 +34,11 @@ def top_spectrum(inputs: Any, count: int = 10, precision: str = "float32") -> Sp
     require(1 <= count < len(x), f"count must lie between 1 and {len(x) - 1}, got {count}")
     rows = Rows.of(x, getattr(torch, precision))
 
+    held = kernel_matrix(x, precision=precision) if len(x) <= HELD else None
+
     def product(v: np.ndarray) -> np.ndarray:
-        return kernel_product(rows, v.reshape(-1))
+        flat = v.reshape(-1)
+        return kernel_product(rows, flat) if held is None else (held @ flat.astype(held.dtype)).astype(np.float64)
 
     operator = LinearOperator((len(x), len(x)), matvec=product, dtype="float64")  # pyright: ignore[reportCallIssue]
     start = np.random.default_rng(0).standard_normal(len(x))
