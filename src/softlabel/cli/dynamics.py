@@ -25,7 +25,8 @@ def dynamics(
     iterations: Annotated[int, typer.Option(min=1, help="Steps of gradient descent.")] = 1000,
     step: Annotated[float | None, typer.Option(help="Step; by default a fifth of 2/λ_max.")] = None,
     widths: Annotated[
-        str | None, typer.Option(help="Widths, e.g. 50,200,800: how the deviation falls with the width instead.")
+        str | None,
+        typer.Option(help="Widths, e.g. 50,200,800: how the deviation falls with it, softplus and tanh, three seeds."),
     ] = None,
     seed: options.Seed = 0,
     out: options.Out = None,

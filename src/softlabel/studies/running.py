@@ -15,14 +15,11 @@ from softlabel.errors import InputError, UnavailableError, unknown
 from softlabel.lab import LEDGER, Ledger, Progress, cores, make_executor, read_results, run_study, write_file
 from softlabel.report.page import write_page
 
-# name → (module, one line for --help). A module offers Settings, PRESETS, study(settings),
+# name → module. A module offers Settings, PRESETS, study(settings),
 # Judgement(settings, results), document(judged, report), page(judged, environment, again) and summary(judged).
 STUDIES = {
-    "kernel-regime": (
-        "softlabel.studies.kernel_regime",
-        "students with privileged knowledge on CIFAR-10 (Rahbar, Figures 1 to 6)",
-    ),
-    "table1": ("softlabel.studies.table1", "very small students, hard against soft labels (Mandal, Table 1)"),
+    "kernel-regime": "softlabel.studies.kernel_regime",
+    "table1": "softlabel.studies.table1",
 }
 
 
@@ -39,7 +36,7 @@ def study_module(name: str) -> ModuleType:
     """The module of a study."""
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
-    return import_module(STUDIES[name][0])
+    return import_module(STUDIES[name])
 
 
 def study_settings(name: str, preset: str, file: Path | None = None, **changes: Any) -> Any:

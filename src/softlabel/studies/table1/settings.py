@@ -185,11 +185,6 @@ def further(epochs: int) -> tuple[Protocol, ...]:
     )
 
 
-def preset(name: str) -> Table1:
-    """The settings of that preset."""
-    return PRESETS[name]
-
-
 PRESETS = {
     "quick": Table1(
         tuning_seeds=1,
