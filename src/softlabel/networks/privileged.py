@@ -24,7 +24,6 @@ from softlabel.numerics import Inputs, prepare_inputs
 from softlabel.theory.dynamics import KernelProblem
 
 BLOCK = 2048
-SMOOTH = {"softplus", "tanh", "erf", "gelu"}  # σ and σ' Lipschitz
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """What a figure shows, apart from how it is drawn: panels of curves or of dots with intervals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 COLOURS = {
     "soft": "#0072B2",
@@ -73,4 +73,4 @@ class Chart:
     caption: str
     panels: Sequence[Panel]
     columns: int = 2
-    share_y: bool = field(default=True)
+    share_y: bool = True

@@ -12,7 +12,6 @@ import numpy as np
 
 from softlabel.errors import require, unknown
 from softlabel.networks.privileged import (
-    SMOOTH,
     PrivilegedRun,
     PrivilegedStudent,
     draw_privileged_start,
@@ -98,7 +97,7 @@ def compare_dynamics(
         predicted,
         deviation,
         _limits(problem),
-        check_assumptions(problem, activation in SMOOTH, step) if _small(problem) else [],
+        check_assumptions(problem, activation in LIPSCHITZ, step) if _small(problem) else [],
         _drift(problem, run, x, y) if _small(problem) else None,
     )
 
