@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -98,3 +99,15 @@ def test_the_bound_is_above_the_mean_for_spread_out_units():
 def test_bad_calls(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_the_printed_square_of_q_can_be_made_up_for_by_no_constant():
+    """One unit chosen of many, units of opposite signs: the mean error over (6)'s bracket grows without end."""
+    ratios = []
+    for total in (10, 100, 1000, 10_000):
+        units = np.resize([1.0, -1.0], total)[:, None] * np.ones((total, 3))
+        chosen = Selection(units, 1)
+        ratios.append(chosen.expected() / chosen.bound(printed=True))
+        assert chosen.expected() <= chosen.bound()
+    assert all(later > 3 * earlier for earlier, later in pairwise(ratios))
+    assert ratios[-1] > 1000

@@ -53,11 +53,14 @@ class Selection:
             error += (math.sqrt(total) - math.sqrt(self.count)) ** 2 * float(mean @ mean)
         return error
 
-    def bound(self) -> float:
-        """The bracket of (6) with its logarithm and C = 1, without the factor of λ: what Theorem 2 sets against e²."""
+    def bound(self, printed: bool = False) -> float:
+        """What Theorem 2 sets against e², with C = 1 and without the factor of λ: (1 − m/m̄) Σ‖g_l‖²/m̄ · ln m̄.
+
+        As printed the sum has a further q² = m/m̄, which its proof lacks and no constant C can make up for.
+        """
         total = len(self.units)
-        q = math.sqrt(self.count / total) if self.corrected else 1.0
-        return (1 - self.count / total) * q**2 * float((self.units**2).sum()) / total * math.log(total)
+        extra = self.count / total if printed else 1.0
+        return (1 - self.count / total) * extra * float((self.units**2).sum()) / total * math.log(total)
 
     def draw(self, draws: int, seed: int = 0, through: int | None = None) -> np.ndarray:
         """e² of so many random choices, (draws,); `through` chooses that many units first and from them the rest."""

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import expm
 
+from softlabel.errors import InputError
 from softlabel.theory.dynamics import KernelProblem
-from softlabel.theory.dynamics.drift import LIPSCHITZ, drift
+from softlabel.theory.dynamics.drift import LIPSCHITZ, drift, mean_deviation
 from tests.theory.dynamics.problems import SIGMA, full_matrix, problem
 
 
@@ -113,3 +117,68 @@ def test_constants_bound_the_slopes():
         (second,) = torch.autograd.grad(first.sum(), z)
         assert first.abs().max() <= LIPSCHITZ[name] + 1e-12
         assert second.abs().max() <= LIPSCHITZ[name] + 1e-12
+
+
+def two_units(strength, output, kernels, changed, start, times):
+    """One example, two units with H_k = kernels: η(t) once `changed` is added to them, from a start of η."""
+    slopes = np.sqrt(np.array(kernels))[:, None]
+    mix = np.array(output) / np.sqrt(2)
+    coupling = strength * np.eye(2) + np.outer(mix, mix)
+    moved = np.diag(np.array(kernels) + changed) @ coupling
+    p = KernelProblem.of([[1.0]], np.array(start)[:, None], slopes, output, [[0.0], [0.0]], [0.0], strength)
+    features = np.stack([expm(-moved * t) @ np.array(start) for t in times])[..., None]
+    now = np.sqrt(np.array(kernels) + changed)[None, :, None].repeat(len(times), 0)
+    return mean_deviation(p, times, features, now)
+
+
+def test_lemma_1_as_printed_fails_and_holds_with_the_condition_number():
+    """e^{−H̄t} is not normal and first grows: printed off by a factor of 40, corrected right."""
+    times = np.concatenate([[0.0], np.geomspace(1e-4, 3e4, 800)])
+    found = two_units(1e-4, [0.01, 2.0], [100.0, 1e-3], np.array([0.0, 1e-7]), [0.0, 1.0], times)
+    assert 0 < found.q < 1e-3
+    assert found.left > 30 * found.printed
+    assert found.left <= found.right
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    strength=st.floats(1e-3, 10),
+    output=st.lists(st.floats(0.1, 2), min_size=2, max_size=2),
+    kernels=st.lists(st.floats(0.05, 5), min_size=2, max_size=2),
+    change=st.lists(st.floats(-0.01, 0.01), min_size=2, max_size=2),
+    start=st.tuples(st.floats(-1, 1), st.floats(0.5, 1)),
+)
+def test_lemma_1_with_the_condition_number_holds(strength, output, kernels, change, start):
+    times = np.concatenate([[0.0], np.geomspace(1e-3, 1e4, 400)])
+    found = two_units(strength, output, kernels, np.array(change) * kernels, list(start), times)
+    assert found.left <= found.right * 1.02 + 1e-8  # the integral is a sum over times up to 1e4
+
+
+def test_lemma_1_along_a_run():
+    rng = np.random.default_rng(5)
+    n, d, m, strength, step = 4, 30, 40, 1.0, 0.02
+    x = rng.standard_normal((n, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    value, slope = SIGMA["tanh"]
+    w, output = 0.2 * rng.standard_normal((m, d)), rng.choice((-1.0, 1.0), m)
+    y, known = 0.01 * rng.choice((-1.0, 1.0), n), value(w @ x.T)
+    y = y + output @ known / np.sqrt(m)
+    p = KernelProblem.of(x, known, slope(w @ x.T), output, known, y, strength)
+    features, slopes = [], []
+    for _ in range(400):
+        f = value(w @ x.T)
+        features.append(f)
+        slopes.append(slope(w @ x.T))
+        r = np.outer(output, y - output @ f / np.sqrt(m)) / np.sqrt(m) + strength * (known - f)
+        w = w + step * (slopes[-1] * r) @ x
+    found = mean_deviation(p, step * np.arange(400), np.array(features), np.array(slopes))
+    assert 0 < found.q < 1
+    assert 0 < found.left <= found.right
+
+
+def test_lemma_1_needs_poles_and_a_strength():
+    with pytest.raises(InputError, match="0 < λ < ∞"):
+        mean_deviation(problem(strength=0.0), np.zeros(1), np.zeros((1, 4, 7)), np.zeros((1, 4, 7)))
+    p = problem(n=9, d=2)
+    with pytest.raises(InputError, match="strictly positive poles"):
+        mean_deviation(p, np.zeros(1), p.features.numpy()[None], p.slopes.numpy()[None])

@@ -1,7 +1,7 @@
 """Distillation with privileged knowledge in the kernel regime: f(t), its limit, its poles (Rahbar et al.)."""
 
 from softlabel.theory.dynamics.assumptions import Assumption, check_assumptions
-from softlabel.theory.dynamics.drift import LIPSCHITZ, Drift, drift
+from softlabel.theory.dynamics.drift import LIPSCHITZ, Drift, MeanDeviation, drift, mean_deviation
 from softlabel.theory.dynamics.expansion import Expansion, corrected_expansion, printed_expansion
 from softlabel.theory.dynamics.limits import limit, printed_limit, ranks
 from softlabel.theory.dynamics.prediction import (
@@ -22,6 +22,7 @@ __all__ = [
     "Dynamics",
     "Expansion",
     "KernelProblem",
+    "MeanDeviation",
     "Trade",
     "all_poles",
     "check_assumptions",
@@ -31,6 +32,7 @@ __all__ = [
     "extreme_poles",
     "kernel_dynamics",
     "limit",
+    "mean_deviation",
     "pole_density",
     "printed_expansion",
     "printed_limit",

@@ -1,12 +1,17 @@
-"""The kernel hypothesis along a real run: how far H̄(t) has moved, and Lemmas 2 to 4 with their corrections.
+"""The kernel hypothesis along a real run: how far H̄(t) has moved, and Lemmas 1 to 4 with their corrections.
 
+    Lemma 1    ∫‖η − e^{−H̄τ}η(0)‖ ≤ √(1 + a/λ) q‖η(0)‖/(p(1 − q)),   q = sup σ_max(ΔH̄)/p   (printed: no root)
     Lemma 2    σ_max(ΔH̄) ≤ √2 √(λ² + a²) max_k σ_max(ΔH_k)                     (printed: H̄ on the left)
     Lemma 3    σ_max(ΔH_k) ≤ L² σ_x² X‖Δw_k‖ (X‖Δw_k‖ + 2)                       (printed: 2‖w_k(0)‖ in place of 2)
     Lemma 4    ‖Δw_k‖ ≤ L σ_x ∫‖r_k‖,   r_k = (a_k/√m)(y − f) + λ(φ_k − f_k)     (printed: without the second term)
 
-L bounds |σ'| and its Lipschitz constant, σ_x is the largest singular value of the inputs, X their largest norm.
+L bounds |σ'| and its Lipschitz constant, σ_x is the largest singular value of the inputs, X their largest norm; η has
+the blocks f_k − f_∞^(k), p is the smallest pole. H̄ = D S is not normal, so e^{−H̄t} may first grow: in the norm of S^½η
+it falls like e^{−pt} and ΔH̄ counts by its spectral radius (at most σ_max), and changing the norm there and back costs
+the condition number of S^½, √(1 + a/λ).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +20,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from torch import Tensor
 
 from softlabel.errors import require
+from softlabel.theory.dynamics.limits import printed_limit
 from softlabel.theory.dynamics.problem import KernelProblem
 
 LIPSCHITZ = {"softplus": 1.0, "tanh": 1.0, "erf": 2 / np.sqrt(np.pi), "gelu": 1.13}
@@ -66,6 +72,50 @@ def drift(
         lemma3=(float(change[worst]), float(bounds[worst])),
         lemma4=fourth,
     )
+
+
+@dataclass(frozen=True)
+class MeanDeviation:
+    """Lemma 1 over a run: both sides, and the right one as printed; q < 1 is needed, else both are infinite."""
+
+    q: float
+    left: float
+    right: float
+    printed: float
+
+
+def mean_deviation(
+    problem: KernelProblem, times: np.ndarray, features: np.ndarray, slopes: np.ndarray
+) -> MeanDeviation:
+    """Lemma 1 for a run recorded at `times` (the first is 0), by dense matrices: small problems.
+
+    features    (times, m, n) f_k
+    slopes      (times, m, n) σ'(X w_k)
+    """
+    require(0 < problem.strength < float("inf"), f"Lemma 1 needs 0 < λ < ∞, got {problem.strength}")
+    poles, vectors = torch.linalg.eigh(problem.dense())
+    require(bool(poles[0] > 1e-12 * poles[-1]), "Lemma 1 needs strictly positive poles (every H_k of full rank)")
+    final = printed_limit(problem)
+    start = problem.features - torch.outer(problem.mix, problem.y - final) / problem.strength - problem.privileged
+    held = _held(problem, poles, vectors, start, times)
+    away = [float(np.linalg.norm(f - by_kernel)) for f, by_kernel in zip(features, held, strict=True)]
+    change = max(_whole_change(problem, torch.as_tensor(now)) for now in slopes)
+    p, size = float(poles[0]), float(start.norm())
+    q = change / p
+    printed = q * size / (p * (1 - q)) if q < 1 else float("inf")
+    return MeanDeviation(
+        q, float(np.trapezoid(away, times)), math.sqrt(1 + problem.a / problem.strength) * printed, printed
+    )
+
+
+def _held(problem: KernelProblem, poles: Tensor, vectors: Tensor, start: Tensor, times: np.ndarray) -> list[np.ndarray]:
+    """f_k at the times with the kernel held: f_∞^(k) + e^{−H̄t}η(0), H̄ = S^{−½} A S^½."""
+    inner = vectors.t() @ problem.coupled(start).reshape(-1)
+    found = []
+    for time in times:
+        moved = (vectors @ (torch.exp(-poles * time) * inner)).reshape(start.shape)
+        found.append((problem.features - start + problem.coupled(moved, -0.5)).numpy())
+    return found
 
 
 def _unit_change(problem: KernelProblem, k: int, slopes: Tensor) -> float:

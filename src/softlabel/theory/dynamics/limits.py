@@ -9,7 +9,13 @@ in general, with P_k the projector onto range(H_k) and P̄ = Σ_k (a_k²/m) P_k:
     f_lim = f(0) + (λI + P̄)⁻¹ [ P̄ (y − f(0)) + λ Σ_k (a_k/√m) P_k (φ_k − f_k(0)) ]
 
 with the pseudo-inverse at λ = 0, and f(0) + Σ_k (a_k/√m) P_k (φ_k − f_k(0)) at λ = ∞.
+
+range(H_k) is that of B_k = diag(s_k) X. Where n ≤ d and X has full rank it is spanned by the examples on which unit k
+is not silent, and P_k blanks the others; where n > d and B_kᵀB_k is well conditioned, P_k = B_k (B_kᵀB_k)⁻¹ B_kᵀ, by
+one Cholesky factor. Else P_k comes from a singular value decomposition, the slow truth that decides ranks with care.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,6 +26,7 @@ from softlabel.errors import SoftlabelError
 from softlabel.theory.dynamics.problem import KernelProblem
 
 RANK = 1e-10  # singular values below this share of the largest count as 0
+CONDITION = 1e-9  # pivots of a Gram matrix below this share of the largest send us to the slow way
 TOLERANCE = 1e-10
 
 
@@ -33,11 +40,11 @@ def printed_limit(problem: KernelProblem) -> Tensor:
 
 def limit(problem: KernelProblem) -> Tensor:
     """f_lim, (n,)."""
-    bases = [_range(problem, k) for k in range(problem.units)]
+    projectors = _projectors(problem)
 
     def project(v: Tensor) -> Tensor:
         """P_k v_k for a table v (m, n)."""
-        return torch.stack([basis @ (basis.t() @ row) for basis, row in zip(bases, v, strict=True)])
+        return torch.stack([projector(row) for projector, row in zip(projectors, v, strict=True)])
 
     taught = problem.mix @ project(problem.privileged - problem.features)
     if problem.alone:
@@ -61,10 +68,84 @@ def limit(problem: KernelProblem) -> Tensor:
 
 def ranks(problem: KernelProblem) -> list[int]:
     """Rank of every H_k: n where the printed limit may be trusted."""
-    return [_range(problem, k).shape[1] for k in range(problem.units)]
+    return [projector.rank for projector in _projectors(problem)]
 
 
-def _range(problem: KernelProblem, k: int) -> Tensor:
-    """An orthonormal basis (n, rank) of range(H_k), that of diag(s_k) X."""
-    u, values, _ = torch.linalg.svd(problem.slopes[k][:, None] * problem.x, full_matrices=False)
-    return u[:, values > RANK * values[0]] if len(values) and values[0] > 0 else u[:, :0]
+@dataclass(frozen=True, eq=False)
+class _Blanking:
+    """P_k where the examples that unit k sees are independent: silent ones are set to 0."""
+
+    seen: Tensor
+
+    @property
+    def rank(self) -> int:
+        return int(self.seen.sum())
+
+    def __call__(self, v: Tensor) -> Tensor:
+        return torch.where(self.seen, v, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factored:
+    """P_k from the Cholesky factor of B_kᵀB_k, of full rank d."""
+
+    x: Tensor
+    slopes: Tensor
+    factor: Tensor
+
+    @property
+    def rank(self) -> int:
+        return len(self.factor)
+
+    def __call__(self, v: Tensor) -> Tensor:
+        inner = self.x.t() @ (self.slopes * v)
+        return self.slopes * (self.x @ torch.cholesky_solve(inner[:, None], self.factor)[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Spanned:
+    """P_k from an orthonormal basis (n, rank) of range(H_k)."""
+
+    basis: Tensor
+
+    @property
+    def rank(self) -> int:
+        return self.basis.shape[1]
+
+    def __call__(self, v: Tensor) -> Tensor:
+        return self.basis @ (self.basis.t() @ v)
+
+
+def _projectors(problem: KernelProblem) -> "list[_Blanking | _Factored | _Spanned]":
+    """P_k of every unit, by the cheapest way that is safe."""
+    n, d = problem.x.shape
+    if n <= d:
+        independent = _factor(problem.x @ problem.x.t()) is not None
+        return [_Blanking(row != 0) if independent and _even(row) else _spanned(problem, row) for row in problem.slopes]
+    return [_factored(problem, row) or _spanned(problem, row) for row in problem.slopes]
+
+
+def _even(slopes: Tensor) -> bool:
+    """Whether no slope is so small that rounding decides whether it counts."""
+    seen = slopes[slopes != 0].abs()
+    return len(seen) == 0 or bool(seen.min() > CONDITION**0.5 * seen.max())
+
+
+def _factored(problem: KernelProblem, slopes: Tensor) -> _Factored | None:
+    scaled = slopes[:, None] * problem.x
+    factor = _factor(scaled.t() @ scaled)
+    return None if factor is None else _Factored(problem.x, slopes, factor)
+
+
+def _spanned(problem: KernelProblem, slopes: Tensor) -> _Spanned:
+    u, values, _ = torch.linalg.svd(slopes[:, None] * problem.x, full_matrices=False)
+    return _Spanned(u[:, values > RANK * values[0]] if len(values) and values[0] > 0 else u[:, :0])
+
+
+def _factor(gram: Tensor) -> Tensor | None:
+    """The Cholesky factor of a matrix that is positive definite beyond rounding, else None."""
+    factor, failed = torch.linalg.cholesky_ex(gram)
+    if int(failed):
+        return None
+    pivots = factor.diagonal().square()
+    return factor if bool(pivots.min() > CONDITION * pivots.max()) else None
