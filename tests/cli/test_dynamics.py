@@ -54,6 +54,53 @@ def test_the_deviation_falls_with_the_width(capsys, tmp_path):
     assert "falls like m^" in capsys.readouterr().out
 
 
+def test_widths_follow_the_activation_and_the_seed(capsys):
+    call = ["dynamics", "digits", "--rows", "20", "--iterations", "50", "--widths", "10,20"]
+    assert run([*call, "--activation", "erf", "--seed", "7", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["activation"] for row in found["rows"]} == {"erf"}
+    assert {row["seed"] for row in found["rows"]} == {7, 8, 9}
+
+
+def test_the_error_rises_along_the_strength(capsys, tmp_path):
+    found = answer(capsys, "--strengths", "inf,0,0.1,10", "--out", str(tmp_path))
+    assert found["error_rises"] is True
+    first = [row for row in found["rows"] if row["seed"] == 0]
+    assert [row["strength"] for row in first] == [0.0, 0.1, 10.0, None]
+    assert first[0]["error"] == pytest.approx(0, abs=1e-6)
+    assert first[0]["error"] < first[1]["error"] < first[2]["error"] < first[3]["error"]
+    assert all(row["slowest_pole"] > 0 and row["settled"] > 0 for row in found["rows"] if row["strength"] is not None)
+    assert all(row["settled"] == 0 for row in found["rows"] if row["strength"] is None)  # it knows all it is to learn
+    assert first[1]["error"] == pytest.approx(first[1]["printed_error"], abs=1e-6)  # 30 rows, 64 inputs: full rank
+    assert (tmp_path / "figures" / "strength.png").exists()
+
+
+def test_far_starts_are_predicted_worse(capsys, tmp_path):
+    found = answer(capsys, "--distances", "0,2", "--out", str(tmp_path))
+    near, far = ([row for row in found["rows"] if row["shift"] == shift] for shift in (0, 2))
+    assert all(row["distance"] < 1e-12 for row in near)
+    assert all(row["distance"] > 0.5 for row in far)
+    assert all(f["deviation"] > n["deviation"] for n, f in zip(near, far, strict=True))
+    assert (tmp_path / "figures" / "distance.png").exists()
+
+
+def test_choices_agree_with_theory_and_stages_do_not_multiply(capsys, tmp_path):
+    found = answer(capsys, "--choices", "3,10", "--out", str(tmp_path))
+    for row in found["rows"]:
+        assert row["corrected"]["mean"] == pytest.approx(row["expected"], abs=2 * row["corrected"]["half_width"])
+        assert row["uncorrected"]["mean"] == pytest.approx(
+            row["uncorrected_expected"], abs=2 * row["uncorrected"]["half_width"]
+        )
+        assert row["two_choices"]["mean"] == pytest.approx(row["expected"], abs=2 * row["two_choices"]["half_width"])
+        assert row["multiplied"] < 0.75 * row["two_choices"]["mean"]
+        assert row["bound"] > row["corrected"]["mean"]
+        assert row["ticket"] == pytest.approx(0, abs=1e-6)  # λ = 0, full rank: nothing is left
+        assert row["direct, twice as long"]["mean"] < row["direct"]["mean"] * 1.0001
+    assert (tmp_path / "figures" / "choices.png").exists()
+    assert run(["dynamics", "digits", *SMALL, "--choices", "3,10"]) == 0
+    assert "two stages end better" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -63,7 +110,13 @@ def test_the_deviation_falls_with_the_width(capsys, tmp_path):
         (["--activation", "step"], "unknown activation 'step'"),
         (["--width", "30"], "width must lie between 1 and the teacher's 20, got 30"),
         (["--start-scale", "0"], "scale must be positive"),
-        (["--widths", "20"], "at least two whole numbers"),
+        (["--widths", "20"], "widths must be at least two"),
+        (["--strengths", "1"], "strengths must be at least two"),
+        (["--strengths", "-1,1"], "--strengths must be numbers from 0 on or inf"),
+        (["--distances", "0,inf"], "--distances must be numbers from 0 on, got"),
+        (["--distances", "a"], "--distances must be numbers with commas"),
+        (["--choices", "5,20"], "cannot choose 20 of the teacher's 20 units"),
+        (["--choices", "5", "--widths", "5,6"], "give one of --widths and --choices"),
         (["--widths", "20,x"], "whole numbers with commas"),
         (["--step", "1e6"], "else gradient descent diverges; got 1e+06"),
     ],

@@ -6,6 +6,8 @@ import typer
 
 from softlabel.cli import options
 
+BOTH = ("softplus", "tanh")
+
 
 def dynamics(
     data: options.Data,
@@ -19,14 +21,28 @@ def dynamics(
     width: Annotated[int, typer.Option(min=1, help="Units of the student.")] = 100,
     teacher_width: Annotated[int, typer.Option(min=1, help="Units of the teacher they are chosen from.")] = 400,
     strength: Annotated[float, typer.Option(help="λ of the privileged knowledge, from 0 to inf.")] = 1.0,
-    activation: Annotated[str, typer.Option(help="relu, softplus, tanh, erf or gelu.")] = "softplus",
+    activation: Annotated[
+        str | None, typer.Option(help="relu, softplus, tanh, erf or gelu; by default softplus (--widths: and tanh).")
+    ] = None,
     start: Annotated[str, typer.Option(help="teacher (from the chosen units' weights) or random.")] = "teacher",
     start_scale: Annotated[float, typer.Option(help="Standard deviation of the starting weights.")] = 1.0,
     iterations: Annotated[int, typer.Option(min=1, help="Steps of gradient descent.")] = 1000,
     step: Annotated[float | None, typer.Option(help="Step; by default a fifth of 2/λ_max.")] = None,
     widths: Annotated[
+        str | None, typer.Option(help="Widths, e.g. 50,200,800: how the prediction's deviation falls with the width.")
+    ] = None,
+    strengths: Annotated[
+        str | None, typer.Option(help="Values of λ, e.g. 0,0.01,1,inf: final error against the slowest active pole.")
+    ] = None,
+    distances: Annotated[
         str | None,
-        typer.Option(help="Widths, e.g. 50,200,800: how the deviation falls with it, softplus and tanh, three seeds."),
+        typer.Option(
+            help="Shifts of the start away from what is known, e.g. 0,0.1,1: what giving up Assumption 4 costs."
+        ),
+    ] = None,
+    choices: Annotated[
+        str | None,
+        typer.Option(help="Numbers of the teacher's units, e.g. 10,40,160: Theorem 2, lottery ticket, two stages."),
     ] = None,
     seed: options.Seed = 0,
     out: options.Out = None,
@@ -39,6 +55,10 @@ def dynamics(
     Example: softlabel dynamics digits --activation relu --strength 0.01 --out runs/dynamics
 
     Example: softlabel dynamics cifar10 --classes airplane,automobile --scale unit --strength inf
+
+    Example: softlabel dynamics digits --strengths 0,0.01,0.1,1,10,inf --out runs/strength
+
+    Example: softlabel dynamics digits --choices 10,40,160 --out runs/choices
     """
     import math
 
@@ -46,7 +66,7 @@ def dynamics(
 
     from softlabel.data import load_task
     from softlabel.errors import require
-    from softlabel.studies.dynamics import compare_dynamics, document
+    from softlabel.studies.dynamics import Student, compare_dynamics, document
 
     require(strength >= 0, f"--strength must lie between 0 and inf, got {strength}")
     require(step is None or (math.isfinite(step) and step > 0), f"--step must be a positive number, got {step}")
@@ -55,8 +75,14 @@ def dynamics(
     assert posed.train.y is not None
     options.note(f"{posed}, {len(chosen)} rows by seed {seed}")
     x, y = posed.train.inputs[chosen].astype(np.float64), posed.train.y[chosen].astype(np.float64)
-    if widths is not None:
-        _widths(x, y, options.whole_numbers(widths, "--widths"), strength, iterations, data, out, as_json)
+    sweeps = {"--widths": widths, "--strengths": strengths, "--distances": distances, "--choices": choices}
+    asked = {name: text for name, text in sweeps.items() if text is not None}
+    require(len(asked) <= 1, f"give one of {' and '.join(asked)}")
+    if asked:
+        shared = Student(width, teacher_width, strength, activation or "softplus", start_scale, iterations, step, seed)
+        require(width <= teacher_width, f"width must lie between 1 and the teacher's {teacher_width}, got {width}")
+        ((name, text),) = asked.items()
+        _sweep(_run_sweep(name, text, x, y, shared, activation), data, out, as_json)
         return
     found = compare_dynamics(
         x,
@@ -64,7 +90,7 @@ def dynamics(
         width=width,
         teacher_width=teacher_width,
         strength=strength,
-        activation=activation,
+        activation=activation or "softplus",
         start=start,
         scale=start_scale,
         iterations=iterations,
@@ -80,56 +106,30 @@ def dynamics(
         _show(answer)
 
 
-def _widths(x, y, widths: list[int], strength: float, iterations: int, data: str, out, as_json: bool) -> None:
-    """How the deviation of prediction from simulation falls with the width."""
-    import numpy as np
+def _run_sweep(name: str, text: str, x, y, student, activation: str | None):
+    from softlabel.studies.dynamics import choice_sweep, distance_sweep, strength_sweep, width_sweep
 
-    from softlabel.errors import require
-    from softlabel.report.charts import Chart, Panel, Series
+    if name == "--widths":
+        return width_sweep(x, y, options.whole_numbers(text, name), student, [activation] if activation else BOTH)
+    if name == "--choices":
+        return choice_sweep(x, y, options.whole_numbers(text, name), student)
+    sweep = strength_sweep if name == "--strengths" else distance_sweep
+    return sweep(x, y, options.numbers(text, name, infinite=name == "--strengths"), student)
+
+
+def _sweep(found, data: str, out, as_json: bool) -> None:
+    """Rows as JSON or as a table, and the figure."""
     from softlabel.report.drawing import draw
-    from softlabel.studies.dynamics import deviation_by_width, fitted_power
 
-    require(len(widths) >= 2, f"--widths must be at least two whole numbers, got {widths[0]}")
-    rows = deviation_by_width(x, y, widths, strength=strength, iterations=iterations)
-    names = list(dict.fromkeys(row["activation"] for row in rows))
-    powers = {name: fitted_power([row for row in rows if row["activation"] == name]) for name in names}
     if out is not None:
-        series = []
-        for name, role in zip(names, ("soft", "hard"), strict=True):
-            held = [
-                [row["deviation"] for row in rows if (row["activation"], row["width"]) == (name, m)] for m in widths
-            ]
-            series.append(Series(f"{name}: m^{powers[name]:.2f}", widths, [float(np.mean(part)) for part in held],
-                                 [min(part) for part in held], [max(part) for part in held], role=role))  # fmt: skip
-        first = series[0].y[0]
-        guide = [first * (widths[0] / m) ** 0.5 for m in widths]
-        series.append(Series("m^−½, for comparison", widths, guide, role="paper", dashed=True))
-        panel = Panel(
-            f"{data}, {len(x)} rows, λ = {strength:g}",
-            series,
-            "units m",
-            "deviation / ‖f(0) − y‖",
-            log_x=True,
-            log_y=True,
-        )
-        caption = "Largest deviation along the run; bands from the smallest to the largest of three seeds."
-        chart = Chart("kernel-deviation", "Kernel prediction against simulation", caption, [panel])
-        for path in draw(chart, out / "figures"):
+        for path in draw(found.chart, out / "figures"):
             options.note(f"figure saved as {path}")
     if as_json:
-        options.answer({"dataset": data, "rows": rows, "powers": powers})
+        options.answer({"dataset": data, "rows": found.rows, **found.facts})
         return
-    options.table(
-        f"{data}, {len(x)} rows, λ = {strength:g}: largest deviation over ‖f(0) − y‖, mean of three seeds",
-        ["units", *names],
-        [
-            [f"{m:,}", *(f"{np.mean([r['deviation'] for r in rows if (r['activation'], r['width']) == (name, m)]):.2e}"
-                         for name in names)]
-            for m in widths
-        ],
-    )  # fmt: skip
-    for name, power in powers.items():
-        print(f"{name}: falls like m^{power:.2f} (theory: m^−0.5 or faster).")
+    options.table(f"{data}, {found.title}", found.heads, found.lines)
+    for sentence in found.says:
+        print(sentence)
 
 
 def _draw(answer: dict[str, Any], out) -> None:

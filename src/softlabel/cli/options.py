@@ -43,6 +43,21 @@ def whole_numbers(words: str, name: str) -> list[int]:
     return numbers
 
 
+def numbers(words: str, name: str, infinite: bool = False) -> list[float]:
+    """Numbers from 0 on, given with commas, each once and in order; with `infinite` inf is one too."""
+    import math
+
+    from softlabel.errors import InputError
+
+    try:
+        found = sorted({float(word) for word in words.split(",")})
+    except ValueError:
+        raise InputError(f"{name} must be numbers with commas, e.g. 0,0.1,1, got '{words}'") from None
+    if any(math.isnan(number) or number < 0 or (math.isinf(number) and not infinite) for number in found):
+        raise InputError(f"{name} must be numbers from 0 on{' or inf' if infinite else ''}, got '{words}'")
+    return found
+
+
 def table(title: str, header: list[str], rows: list[list[str]]) -> None:
     """Print a table, its first column to the left and numbers to the right."""
     from rich.box import SIMPLE_HEAD

@@ -25,6 +25,7 @@ from torch import Tensor
 from softlabel.errors import require
 
 BLOCK = 1024
+SEEN = 200  # rows on which a given kernel is checked
 SMALLEST = 1e-10  # of the largest eigenvalue of a landmark kernel; below it directions are rounding noise
 
 BlockKernel = Callable[[Tensor, Tensor], Tensor]
@@ -40,15 +41,32 @@ def gaussian_kernels(inputs: Any, count: int = 7, seed: int = 0) -> list[BlockKe
     distances = np.linalg.norm(x[first] - x[second], axis=1)
     require(bool((distances > 0).any()), "inputs are all equal; no kernel tells them apart")
     median = float(np.median(distances[distances > 0]))
-    return [_gaussian(median * 2.0 ** (k - count // 2)) for k in range(count)]
+    return [Gaussian(median * 2.0 ** (k - count // 2)) for k in range(count)]
 
 
-def _gaussian(width: float) -> BlockKernel:
-    def kernel(a: Tensor, b: Tensor) -> Tensor:
-        squares = a.square().sum(1)[:, None] + b.square().sum(1)[None] - 2 * a @ b.t()
-        return torch.exp(squares.clamp_min_(0).mul_(-0.5 / width**2))
+@dataclass(frozen=True)
+class Gaussian:
+    """exp(−‖x − x'‖²/(2w²))."""
 
-    return kernel
+    width: float
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        return self.of_squares(_squared_distances(a, b))
+
+    def of_squares(self, squares: Tensor) -> Tensor:
+        return torch.mul(squares, -0.5 / self.width**2).exp_()
+
+
+def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
+    sizes = a.square().sum(1)[:, None] + b.square().sum(1)[None]
+    return sizes.addmm_(a, b.t(), alpha=-2).clamp_min_(0)
+
+
+def _blocks(kernels: Sequence[BlockKernel], a: Tensor, b: Tensor) -> list[Tensor]:
+    """Every kernel between rows; Gaussian ones share their distances."""
+    shared = any(isinstance(kernel, Gaussian) for kernel in kernels)
+    squares = _squared_distances(a, b) if shared else a
+    return [kernel.of_squares(squares) if isinstance(kernel, Gaussian) else kernel(a, b) for kernel in kernels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +85,9 @@ def align_kernels(inputs: Any, y: Any, kernels: Sequence[BlockKernel]) -> Alignm
     require(len(kernels) >= 1, "kernels: the list is empty")
     require(labels.shape == (len(x),), f"labels have shape {tuple(labels.shape)}, inputs have {len(x)} rows")
     require(bool((labels != labels[0]).any()), "labels are all equal; no kernel can be aligned with them")
+    require(bool(torch.isfinite(labels).all()), "labels must be finite numbers")
+    for place, kernel in enumerate(kernels):
+        _check(kernel, place, x)
     count, n = len(kernels), len(x)
     products, sums = torch.zeros(count, count, dtype=torch.float64), torch.zeros(count, n, dtype=torch.float64)
     forms = torch.zeros(count, dtype=torch.float64)
@@ -76,7 +97,7 @@ def align_kernels(inputs: Any, y: Any, kernels: Sequence[BlockKernel]) -> Alignm
         for start in range(begin, n, BLOCK):  # symmetric: blocks on and above the diagonal
             columns = slice(start, start + BLOCK)
             twice = 1.0 if start == begin else 2.0
-            blocks = torch.stack([kernel(x[rows], x[columns]) for kernel in kernels])
+            blocks = torch.stack(_blocks(kernels, x[rows], x[columns]))
             flat = blocks.reshape(count, -1)
             products += twice * (flat @ flat.t())
             forms += twice * torch.einsum("i,kij,j->k", centred[rows], blocks, centred[columns])
@@ -91,6 +112,20 @@ def align_kernels(inputs: Any, y: Any, kernels: Sequence[BlockKernel]) -> Alignm
     single = a / np.sqrt(np.maximum(np.diag(m), 1e-300)) / size
     norm = float(np.sqrt(max(weights @ m @ weights, 1e-300)))
     return Alignment(weights, single, float(weights @ a) / norm / size)
+
+
+def _check(kernel: BlockKernel, place: int, x: Tensor) -> None:
+    """Whether a given kernel is one, on some of the rows: right shape, finite, symmetric."""
+    first, last = x[:SEEN], x[-SEEN:]
+    block, other = kernel(first, last), kernel(last, first)
+    shape = (len(first), len(last))
+    require(block.shape == shape, f"kernel {place} gives shape {tuple(block.shape)} for {shape[0]} and {shape[1]} rows")
+    require(bool(torch.isfinite(block).all()), f"kernel {place} gives values that are not finite")
+    away = float((block - other.t()).abs().max()) if other.shape == shape[::-1] else float("inf")
+    require(
+        away <= 1e-8 * max(float(block.abs().max()), 1e-300),
+        f"kernel {place} is not symmetric: K(x, x') and K(x', x) differ by {away:.3g}",
+    )
 
 
 def _solve(m: np.ndarray, a: np.ndarray, scale: float) -> np.ndarray:
@@ -143,4 +178,8 @@ def kernel_embedding(
 
 def _combined(kernels: Sequence[BlockKernel], weights: np.ndarray, a: Tensor, b: Tensor) -> Tensor:
     used = [(kernel, float(weight)) for kernel, weight in zip(kernels, weights, strict=True) if weight != 0]
-    return sum((weight * kernel(a, b) for kernel, weight in used), torch.zeros(len(a), len(b), dtype=torch.float64))
+    blocks = _blocks([kernel for kernel, _ in used], a, b)
+    whole = torch.zeros(len(a), len(b), dtype=torch.float64)
+    for block, (_, weight) in zip(blocks, used, strict=True):
+        whole.add_(block, alpha=weight)
+    return whole

@@ -218,3 +218,19 @@ def test_cheap_projectors_are_those_of_the_singular_value_decomposition(seed, n,
         slow = limits._spanned(p, slopes)
         assert projector.rank == slow.rank
         assert projector(v).numpy() == pytest.approx(slow(v).numpy(), abs=1e-6)
+
+
+def test_late_times_are_exact_by_default():
+    p = problem(n=30, d=200, m=10, seed=4)
+    times = [0.5, 50.0, 5000.0]
+    assert kernel_dynamics(p)(times) == pytest.approx(exact_dynamics(p)(times), abs=1e-8)
+
+
+def test_compressed_inputs_are_the_same_problem():
+    p = problem(n=5, d=50, m=3)
+    small = p.compressed()
+    assert small.x.shape == (5, 5)
+    v = torch.from_numpy(np.random.default_rng(0).standard_normal((3, 5)))
+    assert small.gram(v).numpy() == pytest.approx(p.gram(v).numpy(), abs=1e-12)
+    wide = problem(n=9, d=4)
+    assert wide.compressed() is wide

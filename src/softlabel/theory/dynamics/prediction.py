@@ -18,7 +18,8 @@ from torch import Tensor
 from softlabel.errors import require
 from softlabel.theory.dynamics.problem import KernelProblem
 
-VECTORS = 80
+VECTORS = (80, 400)  # fewest and most by default
+HELD = 20_000_000  # numbers that a default basis may have: 160 MB
 BREAKDOWN = 1e-13
 
 
@@ -65,14 +66,20 @@ class Dynamics:
         return 2 / float(self.poles.max()) if self.poles.max() > 0 else math.inf
 
 
-def kernel_dynamics(problem: KernelProblem, vectors: int = VECTORS) -> Dynamics:
-    """Predict the student's outputs for all times, from so many Lanczos vectors (fewer where fewer suffice)."""
+def kernel_dynamics(problem: KernelProblem, vectors: int | None = None) -> Dynamics:
+    """Predict the student's outputs for all times, from so many Lanczos vectors (fewer where fewer suffice).
+
+    By default as many as memory allows, 80 to 400; late times need the most.
+    """
+    if vectors is None:
+        fewest, most = VECTORS
+        vectors = min(most, max(fewest, HELD // (problem.units * problem.n)))
     require(vectors >= 1, f"vectors must be ≥ 1, got {vectors}")
     b = problem.coupled(problem.residual, -0.5)
     size = float(torch.linalg.vector_norm(b))
     if size == 0:
         return Dynamics(problem, np.zeros(1), np.zeros((1, problem.n)), 0.0)
-    space = lanczos(problem, b / size, vectors)
+    space = lanczos(problem.compressed(), b / size, vectors)
     poles, rows = eigh_tridiagonal(space.diagonal, space.off)
     modes = (size * rows[0])[:, None] * (rows.T @ space.moved)
     return Dynamics(problem, np.maximum(poles, 0.0), modes, space.remainder)

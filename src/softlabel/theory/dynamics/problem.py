@@ -14,7 +14,7 @@ scalar plus rank one. λ = ∞ is the limit of time λt: S = I and r_k = φ_k �
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -108,6 +108,12 @@ class KernelProblem:
         if self.alone:
             return away
         return torch.outer(self.mix, self.y - self.start) + self.strength * away
+
+    def compressed(self) -> "KernelProblem":
+        """The same problem on no more inputs than examples: only XXᵀ matters."""
+        if self.x.shape[1] <= self.n:
+            return self
+        return replace(self, x=torch.linalg.qr(self.x.t(), mode="r")[1].t().contiguous())
 
     def gram(self, v: Tensor) -> Tensor:
         """D v for a table v (m, n)."""

@@ -7,33 +7,60 @@ import numpy as np
 
 from softlabel.errors import require
 from softlabel.theory.dynamics.limits import limit, printed_limit
-from softlabel.theory.dynamics.prediction import kernel_dynamics
+from softlabel.theory.dynamics.prediction import Dynamics, kernel_dynamics
 from softlabel.theory.dynamics.problem import KernelProblem
+
+LEFT = 0.1  # of the way, when f counts as settled
 
 
 @dataclass(frozen=True)
 class Trade:
-    """At one λ: what is left at the end, ‖f − y‖, by f_lim and as printed, and the slowest pole that matters."""
+    """At one λ: what is left at the end, ‖f − y‖, by f_lim and as printed, and how fast the end is reached.
+
+    slowest_active  the pole below which hardly any of the movement of f lies
+    settled         time after which f has less than a tenth of its way before it (in λt for λ = ∞)
+    """
 
     strength: float
     error: float
     printed_error: float
     slowest_active: float
+    settled: float
 
 
 def strength_tradeoff(
-    problem: KernelProblem, strengths: Sequence[float], active: float = 0.01, vectors: int = 200
+    problem: KernelProblem, strengths: Sequence[float], active: float = 0.05, vectors: int = 200
 ) -> list[Trade]:
-    """The trade along λ. A pole is active if what f still has to move along it is more than this share of all of it."""
+    """The trade along λ. Poles are active until those slower carry at most this share of all movement."""
     require(0 < active < 1, f"active must lie in (0, 1), got {active}")
     found = []
     for strength in strengths:
         here = replace(problem, strength=float(strength))
         dynamics = kernel_dynamics(here, vectors)
-        moving = dynamics.poles > 1e-12 * dynamics.poles.max()
-        poles = dynamics.poles[moving]
-        lengths = np.linalg.norm(dynamics.modes[moving] / poles[:, None], axis=1)
-        slowest = float(poles[lengths > active * lengths.sum()].min()) if len(poles) and lengths.sum() > 0 else 0.0
         left, printed = (float((f - here.y).norm()) for f in (limit(here), printed_limit(here)))
-        found.append(Trade(float(strength), left, printed, slowest))
+        found.append(Trade(float(strength), left, printed, _slowest(dynamics, active), _settled(dynamics)))
     return found
+
+
+def _slowest(dynamics: Dynamics, active: float) -> float:
+    moving = dynamics.poles > 1e-12 * dynamics.poles.max()
+    order = np.argsort(dynamics.poles[moving])
+    poles = dynamics.poles[moving][order]
+    lengths = np.linalg.norm(dynamics.modes[moving][order] / poles[:, None], axis=1)
+    if lengths.sum() == 0:
+        return 0.0
+    return float(poles[np.argmax(np.cumsum(lengths) > active * lengths.sum())])
+
+
+def _settled(dynamics: Dynamics) -> float:
+    """By bisection on a logarithmic scale between the fastest and the slowest pole."""
+    end, start = dynamics(None), dynamics(0.0)
+    way = float(np.linalg.norm(end - start))
+    if way == 0:
+        return 0.0
+    low, high = np.log(1e-4 / dynamics.poles.max()), np.log(1e16 / dynamics.poles.max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        near = np.linalg.norm(dynamics(float(np.exp(middle))) - end) < LEFT * way
+        low, high = (low, middle) if near else (middle, high)
+    return float(np.exp(high))

@@ -4,7 +4,6 @@ A teacher is trained on the labels; some of its units, chosen at random, become 
 student, which starts from their weights (so φ_k = f_k(0), as the theorems want it) or afresh.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,13 +80,13 @@ def compare_dynamics(
     require(iterations >= 1, f"iterations must be ≥ 1, got {iterations}")
     require(1 <= width <= teacher_width, f"width must lie between 1 and the teacher's {teacher_width}, got {width}")
     require(scale > 0, f"scale must be positive, got {scale}")
-    teacher = _teacher(x, y, teacher_width, activation, scale, iterations, seed)
+    teacher = train_teacher(x, y, teacher_width, activation, scale, iterations, seed)
     hidden, output = select_units(teacher.network, width, seed)
     known = unit_outputs(hidden, x, activation)
     if start == "random":
         hidden, _ = draw_privileged_start(width, x.shape[1], scale, seed + 1)
     student = PrivilegedStudent(hidden, output, strength, known, activation)
-    dynamics, run, predicted, deviation = _compare(student, x, y, iterations, step)
+    dynamics, run, predicted, deviation = predict_and_train(student, x, y, iterations, step)
     problem, step = dynamics.problem, step or SHARE * dynamics.largest_step
     return DynamicsOutcome(
         problem,
@@ -108,39 +107,7 @@ def _drift(problem: KernelProblem, run: PrivilegedRun, x: np.ndarray, y: np.ndar
     return drift(problem, kernel_problem(trained, x, y).slopes, moved, LIPSCHITZ.get(trained.activation, 1.0)).relative
 
 
-def deviation_by_width(
-    x: np.ndarray,
-    y: np.ndarray,
-    widths: Sequence[int],
-    *,
-    activations: Sequence[str] = ("softplus", "tanh"),
-    strength: float = 1.0,
-    iterations: int = 1000,
-    seeds: int = 3,
-) -> list[dict[str, Any]]:
-    """Largest deviation of prediction from simulation for students of these widths: random starts, φ_k = f_k(0).
-
-    One row for each activation, width and seed: "activation", "width", "seed", "deviation".
-    """
-    rows = []
-    for activation in activations:
-        for width in widths:
-            for seed in range(seeds):
-                hidden, output = draw_privileged_start(width, x.shape[1], 1.0, seed)
-                known = unit_outputs(hidden, x, activation)
-                student = PrivilegedStudent(hidden, output, strength, known, activation)
-                _, _, _, deviation = _compare(student, x, y, iterations, None)
-                rows.append({"activation": activation, "width": width, "seed": seed, "deviation": deviation})
-    return rows
-
-
-def fitted_power(rows: Sequence[dict[str, Any]]) -> float:
-    """The power of m with which deviations fall, by least squares on a double logarithmic scale."""
-    widths, deviations = (np.log([row[name] for row in rows]) for name in ("width", "deviation"))
-    return float(np.polyfit(widths, deviations, 1)[0])
-
-
-def _compare(
+def predict_and_train(
     student: PrivilegedStudent, x: np.ndarray, y: np.ndarray, iterations: int, step: float | None
 ) -> tuple[Dynamics, PrivilegedRun, np.ndarray, float]:
     """Prediction, simulation, the prediction at the simulation's records, and their largest deviation."""
@@ -166,7 +133,7 @@ def _compare(
     return dynamics, run, predicted, float(np.linalg.norm(predicted - run.outputs, axis=1).max()) / size
 
 
-def _teacher(
+def train_teacher(
     x: np.ndarray, y: np.ndarray, width: int, activation: str, scale: float, iterations: int, seed: int
 ) -> PrivilegedRun:
     """A teacher trained on the labels alone."""
