@@ -36,6 +36,7 @@ CITATIONS = {
 }
 
 USED = {  # by a study
+    "figure1": ("mandal",),
     "kernel-regime": ("rahbar",),
     "table1": ("mandal",),
 }

@@ -18,6 +18,7 @@ from softlabel.report.page import write_page
 # name → module. A module offers Settings, PRESETS, study(settings),
 # Judgement(settings, results), document(judged, report), page(judged, environment, again) and summary(judged).
 STUDIES = {
+    "figure1": "softlabel.studies.noise",
     "kernel-regime": "softlabel.studies.kernel_regime",
     "table1": "softlabel.studies.table1",
 }

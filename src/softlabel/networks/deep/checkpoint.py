@@ -1,0 +1,81 @@
+"""A training's state after an epoch, in one safetensors file, replaced as a whole: what a killed training goes on from.
+
+An epoch draws all its randomness from the seed and its number, so no generator's state needs keeping.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from softlabel.errors import InputError
+from softlabel.numerics.tensor_files import save_tensors
+
+KIND = "softlabel deep training"
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """The network now, the best one so far, the optimiser's moments, and the records as they stand."""
+
+    network: dict[str, Tensor]
+    best: dict[str, Tensor]
+    moments: dict[str, Tensor]
+    state: dict[str, Any]
+
+
+def write_checkpoint(
+    path: Path, network: nn.Module, best: dict[str, Tensor], optimiser: torch.optim.Optimizer, state: dict[str, Any]
+) -> None:
+    """Replace the file by this state; a kill at any moment leaves the old file or the new one."""
+    tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+    tensors |= {f"best.{name}": value for name, value in best.items()}
+    for place, parameter in enumerate(optimiser.param_groups[0]["params"]):
+        held = optimiser.state.get(parameter, {})
+        tensors |= {f"moments.{place}.{name}": held[name] for name in MOMENTS if name in held}
+    copies = {name: value.detach().cpu().clone() for name, value in tensors.items()}
+    part = path.with_name(path.name + ".part")
+    save_tensors(part, copies, KIND, {"state": json.dumps(state)})
+    os.replace(part, path)  # noqa: PTH105
+
+
+def read_checkpoint(path: Path, belongs_to: dict[str, Any]) -> Checkpoint | None:
+    """The state in this file, if there is one; a file of another training is refused."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.exists():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as problem:
+        raise InputError(f"checkpoint '{path}' cannot be read: {problem}; remove it to start again") from problem
+    if metadata.get("format") != KIND:
+        raise InputError(f"'{path}' is not a checkpoint of a deep training; choose another folder")
+    state = json.loads(metadata["state"])
+    held = state["belongs_to"]
+    if held != belongs_to:
+        other = next(name for name in belongs_to if held.get(name) != belongs_to[name])
+        raise InputError(
+            f"checkpoint '{path}' is of another training ({other} differs); remove it or choose another folder"
+        )
+
+    def part(name: str) -> dict[str, Tensor]:
+        return {key.removeprefix(name): value for key, value in tensors.items() if key.startswith(name)}
+
+    return Checkpoint(part("network."), part("best."), part("moments."), state)
+
+
+def restore_moments(optimiser: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
+    """Put Adam's moments back."""
+    for place, parameter in enumerate(optimiser.param_groups[0]["params"]):
+        names = [name for name in MOMENTS if f"{place}.{name}" in moments]
+        optimiser.state[parameter] = {
+            name: moments[f"{place}.{name}"].to("cpu" if name == "step" else parameter.device) for name in names
+        }

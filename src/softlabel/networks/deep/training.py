@@ -1,0 +1,302 @@
+"""How a deep network is trained: Adam with L2, early stopping on validation data, the best weights restored.
+
+Fast on a processor: images in memory and channels last, augmentation on whole batches, products in bfloat16 where the
+processor has them (weights, moments and losses stay float32), Adam's update fused. An epoch's order, augmentation and
+dropout are drawn from the seed and the epoch's number alone.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from softlabel.errors import DivergedError, InputError, require, unknown
+from softlabel.networks.deep.checkpoint import read_checkpoint, restore_moments, write_checkpoint
+from softlabel.networks.deep.evaluation import network_logits, score_logits
+from softlabel.networks.deep.features import FeatureMatch, Tap, feature_loss
+from softlabel.networks.deep.images import Images, augment, stream
+from softlabel.networks.deep.objective import HARD, Objective, two_columns
+from softlabel.networks.deep.teaching import SoftLabels
+
+PRECISIONS = ("auto", "float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long, how fast, in which precision.
+
+    patience    epochs without a better validation accuracy (or an equal one with smaller loss) after which it stops
+    decay       L2 of all weights, as Adam adds it to the gradient
+    clip        largest norm of a gradient
+    augment     shifts and flips of training images
+    views       how many augmented views of an image there are; None: another every epoch
+    precision   "float32", "bfloat16" products, or "auto": bfloat16 where the processor multiplies it
+    """
+
+    epochs: int = 100
+    patience: int = 20
+    batch: int = 128
+    rate: float = 1e-3
+    decay: float = 5e-4
+    clip: float = 5.0
+    augment: bool = False
+    views: int | None = None
+    precision: str = "auto"
+    device: str = "cpu"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("patience", 1), ("batch", 1), ("seed", 0)):
+            require(getattr(self, name) >= least, f"{name} must be ≥ {least}, got {getattr(self, name)}")
+        for name in ("rate", "clip"):
+            value = getattr(self, name)
+            require(math.isfinite(value) and value > 0, f"{name} must be a positive number, got {value}")
+        require(math.isfinite(self.decay) and self.decay >= 0, f"decay must be ≥ 0, got {self.decay}")
+        require(self.views is None or (self.augment and self.views >= 1), "views need augment=True and at least one")
+        if self.precision not in PRECISIONS:
+            raise unknown("precision", self.precision, PRECISIONS)
+        if self.device.startswith("cuda") and not torch.cuda.is_available():
+            raise InputError(f"device '{self.device}': no CUDA device is available; use cpu")
+
+    @property
+    def rounded(self) -> bool:
+        """Whether products are in bfloat16."""
+        return self.precision == "bfloat16" or (self.precision == "auto" and has_bfloat16(self.device))
+
+
+def has_bfloat16(device: str) -> bool:
+    """Whether this device multiplies bfloat16 by itself."""
+    if device.startswith("cuda"):
+        return torch.cuda.is_bf16_supported()
+    from torch.cpu import _is_avx512_bf16_supported
+
+    return bool(_is_avx512_bf16_supported())
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Records of one epoch: mean training loss, and accuracy and loss on validation data."""
+
+    loss: float
+    accuracy: float
+    validation_loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class DeepRun:
+    """A finished training; the network holds the weights of epoch `best` (from 1) and is in evaluation mode."""
+
+    network: nn.Module
+    epochs: list[Epoch] = field(default_factory=list)
+    best: int = 0
+    accuracy: float = 0.0
+    stopped_early: bool = False
+
+
+def train_network(
+    network: nn.Module,
+    images: Images,
+    validation: Images,
+    training: Training | None = None,
+    objective: Objective = HARD,
+    *,
+    soft: SoftLabels | None = None,
+    teacher: nn.Module | None = None,
+    match: FeatureMatch | None = None,
+    checkpoint: Path | None = None,
+    observe: Callable[[int, Epoch], None] | None = None,
+) -> DeepRun:
+    """Train a network in place.
+
+    soft        where soft labels come from; needed where the objective has a soft share
+    teacher     a network whose features are matched, with `match` saying which
+    checkpoint  a file that holds the state after every epoch; training goes on from it
+    observe     called after every epoch
+    """
+    training = training or Training()
+    _check(network, images, validation, training, objective, soft, teacher, match)
+    return _Trainer(network, images, validation, training, objective, soft, teacher, match).run(checkpoint, observe)
+
+
+def _check(
+    network: nn.Module,
+    images: Images,
+    validation: Images,
+    training: Training,
+    objective: Objective,
+    soft: SoftLabels | None,
+    teacher: nn.Module | None,
+    match: FeatureMatch | None,
+) -> None:
+    require(
+        validation.shape == images.shape and validation.classes == images.classes,
+        f"validation images are {validation.shape} of {validation.classes} classes, training images {images.shape} of "
+        f"{images.classes}",
+    )
+    require(
+        not objective.needs_logits or soft is not None,
+        f"soft_share {objective.soft_share} needs soft labels; give a teacher's logits, or soft_share=0",
+    )
+    require(
+        (objective.feature_weight > 0) == (match is not None) and (match is None or teacher is not None),
+        "matched features need feature_weight > 0, a teacher network, and the names of both layers",
+    )
+    if soft is not None:
+        soft.check(images, training.augment)
+    try:
+        shape = tuple(network_logits(network, images.pixels[:2].to(training.device), training.device).shape)
+    except RuntimeError as problem:
+        raise InputError(
+            f"the network cannot take images of {images.shape}: {str(problem).splitlines()[0]}"
+        ) from problem
+    require(
+        shape == (min(2, len(images)), images.classes),
+        f"the network answers with shape {shape} to {min(2, len(images))} images of {images.classes} classes",
+    )
+
+
+class _Trainer:
+    """One training and its state."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        images: Images,
+        validation: Images,
+        training: Training,
+        objective: Objective,
+        soft: SoftLabels | None,
+        teacher: nn.Module | None,
+        match: FeatureMatch | None,
+    ) -> None:
+        self.network = network.to(training.device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        self.images, self.validation = images, validation
+        self.training, self.objective, self.soft, self.match = training, objective, soft, match
+        self.teacher = teacher
+        self.taps = (
+            [] if match is None or teacher is None
+            else [Tap(network, match.student_layer), Tap(teacher, match.teacher_layer)]
+        )  # fmt: skip
+        self.optimiser = torch.optim.Adam(
+            self.network.parameters(), training.rate, weight_decay=training.decay, fused=True
+        )
+        self.epochs: list[Epoch] = []
+        self.best = 0
+        self.best_weights = self._copy()
+
+    def run(self, checkpoint: Path | None, observe: Callable[[int, Epoch], None] | None) -> DeepRun:
+        belongs_to = {} if checkpoint is None else self._belongs_to()
+        if checkpoint is not None:
+            self._resume(checkpoint, belongs_to)
+        try:
+            while len(self.epochs) < self.training.epochs and not self._patience_ended():
+                self._epoch(len(self.epochs))
+                if checkpoint is not None:
+                    state = {"belongs_to": belongs_to, "best": self.best, "epochs": [asdict(e) for e in self.epochs]}
+                    write_checkpoint(checkpoint, self.network, self.best_weights, self.optimiser, state)
+                if observe is not None:
+                    observe(len(self.epochs), self.epochs[-1])
+        finally:
+            for tap in self.taps:
+                tap.close()
+        self.network.load_state_dict(self.best_weights)
+        self.network.eval()
+        stopped = len(self.epochs) < self.training.epochs
+        return DeepRun(self.network, self.epochs, self.best, self.epochs[self.best - 1].accuracy, stopped)
+
+    def _patience_ended(self) -> bool:
+        return len(self.epochs) - self.best >= self.training.patience
+
+    def _epoch(self, number: int) -> None:
+        self.network.train()
+        total = torch.zeros((), dtype=torch.float64)
+        view = number if self.training.views is None else number % self.training.views
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(stream(self.training.seed, number, 3).initial_seed())
+            for places in self.images.order(self.training.seed, number).split(self.training.batch):
+                total += self._step(places, view) * len(places)
+        mean = float(total) / len(self.images)
+        if not math.isfinite(mean):
+            raise DivergedError(f"training left the finite numbers in epoch {number + 1}; take a smaller rate")
+        found = score_logits(
+            network_logits(self.network, self.validation.pixels, self.training.device), self.validation.labels
+        )
+        self.epochs.append(Epoch(mean, found.accuracy, found.loss))
+        if self._is_best():
+            self.best, self.best_weights = len(self.epochs), self._copy()
+
+    def _step(self, places: Tensor, view: int) -> Tensor:
+        """One update; its loss."""
+        training = self.training
+        pixels = self.images.pixels[places]
+        if training.augment:
+            pixels = augment(pixels, places, len(self.images), training.seed, view)
+        taught = None
+        if self.objective.needs_logits:
+            assert self.soft is not None
+            taught = self.soft.for_batch(places, pixels, view).to(training.device)
+        pixels = pixels.to(training.device, memory_format=torch.channels_last)
+        labels = self.images.labels[places].to(training.device)
+        rounding = torch.autocast(training.device.split(":")[0], torch.bfloat16) if training.rounded else nullcontext()
+        with rounding:
+            logits = self.network(pixels)
+        loss = self.objective.loss(two_columns(logits.float()), labels, taught)
+        if self.match is not None:
+            loss = loss + self.objective.feature_weight * self._features(pixels)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.network.parameters(), training.clip)
+        self.optimiser.step()
+        return loss.detach().double().cpu()
+
+    def _features(self, pixels: Tensor) -> Tensor:
+        assert self.teacher is not None
+        assert self.match is not None
+        network_logits(self.teacher, pixels, self.training.device)
+        own, known = (tap.take() for tap in self.taps)
+        return feature_loss(own, known, self.match.seed)
+
+    def _is_best(self) -> bool:
+        if self.best == 0:
+            return True
+        now, then = self.epochs[-1], self.epochs[self.best - 1]
+        return (now.accuracy, -now.validation_loss) > (then.accuracy, -then.validation_loss)
+
+    def _copy(self) -> dict[str, Tensor]:
+        return {name: value.detach().clone() for name, value in self.network.state_dict().items()}
+
+    def _belongs_to(self) -> dict[str, Any]:
+        """What a checkpoint must share with this training."""
+        labels = torch.cat([self.images.labels, self.validation.labels]).numpy()
+        return {
+            "settings": asdict(self.training) | {"epochs": None, "patience": None},
+            "objective": asdict(self.objective),
+            "images": [self.images.fingerprint, self.validation.fingerprint],
+            "labels": hashlib.sha256(labels.data).hexdigest()[:20],
+            "start": _digest(list(self.network.state_dict().values())),
+            "soft": type(self.soft).__name__ if self.soft is not None else None,
+            "match": None if self.match is None else asdict(self.match),
+        }
+
+    def _resume(self, checkpoint: Path, belongs_to: dict[str, Any]) -> None:
+        held = read_checkpoint(checkpoint, belongs_to)
+        if held is None:
+            return
+        self.network.load_state_dict(held.network)
+        restore_moments(self.optimiser, held.moments)
+        self.best_weights = {name: value.to(self.training.device) for name, value in held.best.items()}
+        self.best = held.state["best"]
+        self.epochs = [Epoch(**epoch) for epoch in held.state["epochs"]]
+
+
+def _digest(tensors: Sequence[Tensor]) -> str:
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:20]
