@@ -10,8 +10,8 @@ from softlabel.studies.noise.judging import ARMS, Family, Interval, Judgement
 from softlabel.studies.noise.settings import FAMILIES, Noise
 
 QUESTION = (
-    "Do harder data gain more from soft labels? Deep students on CIFAR-10 cats and dogs with Gaussian noise (Mandal, Lin "
-    "and Srikant, section 4)."
+    "Do harder data gain more from soft labels? Deep students on CIFAR-10 cats and dogs with Gaussian noise (Mandal, "
+    "Lin and Srikant, section 4)."
 )
 NAMES = {"vgg": "VGG 8+3 → 2+3", "resnet": "ResNet-20 → ResNet-8"}
 WORDS = {
@@ -43,8 +43,8 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
 def summary(judged: Judgement) -> list[str]:
     """What came out, a line a family."""
     return [
-        f"{NAMES[family.name]}: {WORDS[family.verdict]}; soft − hard changes by {_signed(family.slope)} points per 0.1 of "
-        f"noise (mean gap {sum(level.gap.mean for level in family.levels) / len(family.levels):+.2f})."
+        f"{NAMES[family.name]}: {WORDS[family.verdict]}; soft − hard changes by {_signed(family.slope)} points per 0.1 "
+        f"of noise (mean gap {sum(level.gap.mean for level in family.levels) / len(family.levels):+.2f})."
         for family in judged.families
     ]
 
@@ -70,11 +70,11 @@ def page(judged: Judgement, environment: dict[str, Any], again: str) -> Page:
 def _method(settings: Noise) -> list[str]:
     side = "both sides, with the factor T²" if settings.temperature_on == "both" else "the labels only"
     return [
-        f"Images of both classes, split 80/10/10 by every seed; noise of standard deviation σ in pixels [0, 1] added once "
-        f"to all splits, so the teacher sees the same data. {settings.runs} seeds.",
-        f"Networks of {settings.width:g} times the full width; Adam, step {settings.rate:g}, L2 {settings.decay:g}, batches "
-        f"of {settings.batch}, at most {settings.epochs} epochs, stopped after {settings.patience} without a better "
-        "validation accuracy; the best weights are tested, once.",
+        f"Images of both classes, split 80/10/10 by every seed; noise of standard deviation σ in pixels [0, 1] added "
+        f"once to all splits, so the teacher sees the same data. {settings.runs} seeds.",
+        f"Networks of {settings.width:g} times the full width; Adam, step {settings.rate:g}, L2 {settings.vgg_decay:g} "
+        f"(VGG) and {settings.resnet_decay:g} (ResNet), batches of {settings.batch}, at most {settings.epochs} epochs, "
+        f"stopped after {settings.patience} without a better validation accuracy; the best weights are tested, once.",
         f"Soft labels: the teacher's logits on the training images, temperature {settings.temperature:g} on {side}, "
         f"weight {settings.soft_share:g}. Both arms have the same start, order, epochs and patience.",
         "Primary endpoint, fixed before running: the slope of the paired gap on σ, one for each seed, with the Student "
@@ -101,8 +101,8 @@ def _table(judged: Judgement) -> Table:
             rows.append([head, f"{level.noise:g}", *accuracies, _ends(level.gap, "+.2f"), *slope])
     return Table(
         "Test accuracy against noise",
-        f"Per cent, means over seeds with {judged.settings.confidence:.0%} intervals; the slope is the change of the gap "
-        "for 0.1 of noise.",
+        f"Per cent, means over seeds with {judged.settings.confidence:.0%} intervals; the slope is the change of the "
+        "gap for 0.1 of noise.",
         ["", "noise σ", *ARMS, "soft − hard", "slope", "harder data gain more"],
         rows,
     )

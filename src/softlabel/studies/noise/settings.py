@@ -16,6 +16,7 @@ class Noise(Settings):
     width       multiplies channels and units of every network
     rows        images to use; None: all of both classes
     soft_share  weight of the soft term; the hard one has the rest
+    …_decay     L2, as the papers that introduced the networks have it
     """
 
     data: str = "cifar10"
@@ -28,7 +29,8 @@ class Noise(Settings):
     patience: int = Field(default=20, ge=1)
     batch: int = Field(default=128, ge=1)
     rate: float = Field(default=1e-3, gt=0)
-    decay: float = Field(default=5e-4, ge=0)
+    vgg_decay: float = Field(default=5e-4, ge=0)
+    resnet_decay: float = Field(default=1e-4, ge=0)
     temperature: float = Field(default=4.0, gt=0)
     temperature_on: Literal["both", "labels"] = "both"
     soft_share: float = Field(default=1.0, gt=0, le=1)
@@ -44,6 +46,9 @@ class Noise(Settings):
         if not self.families or len(set(self.families)) != len(self.families):
             raise ValueError(f"families must be named once each, got {self.families}")
         return self
+
+    def decay(self, family: str) -> float:
+        return self.vgg_decay if family == "vgg" else self.resnet_decay
 
     @property
     def seeds(self) -> range:

@@ -83,7 +83,7 @@ def _cell(settings: Noise, cell: NoiseCell) -> Outcome:
     teacher_name, student_name = FAMILIES[cell.family]
     training = Training(
         epochs=settings.epochs, patience=settings.patience, batch=settings.batch, rate=settings.rate,
-        decay=settings.decay, precision=settings.precision, seed=cell.seed,
+        decay=settings.decay(cell.family), precision=settings.precision, seed=cell.seed,
     )  # fmt: skip
 
     def network(name: str, start: int):
