@@ -9,22 +9,30 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "FeatureMatch": "softlabel.networks.deep",
+    "Images": "softlabel.networks.deep",
     "KernelLimitTeacher": "softlabel.teachers",
     "Labels": "softlabel.networks",
+    "Objective": "softlabel.networks.deep",
     "Student": "softlabel.networks",
+    "Training": "softlabel.networks.deep",
     "TwoLayer": "softlabel.networks",
     "Validation": "softlabel.networks",
     "bounds": "softlabel.theory.bounds:module",
+    "build_network": "softlabel.networks.deep",
+    "distill": "softlabel.studies.distilling",
     "hard_labels": "softlabel.networks",
     "kernel_dynamics": "softlabel.theory.dynamics",
     "kernel_matrix": "softlabel.theory.kernel",
     "load": "softlabel.data",
+    "load_images": "softlabel.data.image_sets",
     "load_task": "softlabel.data",
     "margin": "softlabel.theory.margin",
     "reproduce": "softlabel.studies.running",
     "soft_labels": "softlabel.networks",
     "start_margin": "softlabel.theory.margin",
     "teacher_logits": "softlabel.networks",
+    "train_network": "softlabel.networks.deep",
     "train_students": "softlabel.networks",
 }
 

@@ -15,6 +15,7 @@ from softlabel import __version__
 from softlabel.cli import data, results
 from softlabel.cli.audit import audit
 from softlabel.cli.bounds import bounds
+from softlabel.cli.distill import distill
 from softlabel.cli.dynamics import dynamics
 from softlabel.cli.margin import margin
 from softlabel.cli.reproduce import reproduce
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command()(audit)
 app.command()(bounds)
+app.command()(distill)
 app.command()(dynamics)
 app.command()(margin)
 app.command()(reproduce)

@@ -8,21 +8,18 @@ from torch.nn import functional
 
 from softlabel.errors import InputError, require
 from softlabel.networks.deep.images import stream
+from softlabel.networks.deep.prepared import Prepared
 
 
 class Tap:
     """Keeps what a named layer of a network puts out, while it is open."""
 
     def __init__(self, network: nn.Module, layer: str) -> None:
-        layers = dict(network.named_modules())
-        if layer not in layers or layer == "":
-            names = [name for name, module in layers.items() if name and not list(module.children())]
-            raise InputError(f"unknown layer '{layer}': there are {', '.join(names)}")
         self.value: Tensor | None = None
-        self.handle = layers[layer].register_forward_hook(self._keep)
+        self.handle = find_layer(network, layer).register_forward_hook(self._keep)
 
     def _keep(self, module: nn.Module, given: object, value: Tensor) -> None:
-        self.value = value
+        self.value = value.clone()  # a later layer may work in place
 
     def take(self) -> Tensor:
         """What the last forward pass put out, (n, units, …)."""
@@ -33,6 +30,16 @@ class Tap:
 
     def close(self) -> None:
         self.handle.remove()
+
+
+def find_layer(network: nn.Module, layer: str) -> nn.Module:
+    """A layer by its name in the network, or in the network behind what prepares its images."""
+    inner = network.network if isinstance(network, Prepared) else network
+    layers = dict(inner.named_modules()) | dict(network.named_modules())
+    if layer not in layers or layer == "":
+        names = [name for name, module in inner.named_modules() if name and not list(module.children())]
+        raise InputError(f"unknown layer '{layer}': there are {', '.join(names)}")
+    return layers[layer]
 
 
 @dataclass(frozen=True)

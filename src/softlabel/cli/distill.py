@@ -1,0 +1,181 @@
+"""`softlabel distill`: a deep student from images and a teacher."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softlabel.cli import options
+
+
+def distill(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A data set of images by name, an NPZ file (images, labels), or a folder of class folders.",
+        ),
+    ],
+    teacher: Annotated[
+        str,
+        typer.Option(
+            help="An ONNX file, logits (.safetensors or .npy, a row an image), or a network to train: vgg8+3."
+        ),
+    ],
+    student: Annotated[str, typer.Option(help="vgg1+3 … vgg19+3, resnet8, resnet14, resnet20, …")] = "vgg2+3",
+    width: Annotated[float, typer.Option(help="Multiplies the student's channels and units.")] = 1.0,
+    teacher_width: Annotated[float, typer.Option(help="The same for a teacher that is trained here.")] = 1.0,
+    classes: options.Classes = None,
+    size: Annotated[int | None, typer.Option(min=4, help="Pixels that a folder's images are brought to.")] = None,
+    soft_share: Annotated[
+        float, typer.Option(help="Weight of the teacher's soft labels, 0 to 1; the given labels have the rest.")
+    ] = 1.0,
+    temperature: Annotated[float, typer.Option(help="Temperature of the soft labels.")] = 4.0,
+    temperature_on: Annotated[str, typer.Option(help="both (sides, with the factor T²) or labels.")] = "both",
+    smoothing: Annotated[float, typer.Option(help="Label smoothing; above 0 an arm of its own.")] = 0.0,
+    match: Annotated[
+        str | None,
+        typer.Option(help="STUDENT_LAYER:TEACHER_LAYER whose features are matched too (a teacher trained here)."),
+    ] = None,
+    feature_weight: Annotated[float, typer.Option(help="Weight λ of matched features.")] = 1.0,
+    epochs: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    patience: Annotated[int, typer.Option(min=1, help="Epochs without progress after which training stops.")] = 20,
+    batch: Annotated[int, typer.Option(min=1, help="Images a step.")] = 128,
+    rate: Annotated[float, typer.Option(help="Adam's step.")] = 1e-3,
+    decay: Annotated[float, typer.Option(help="L2.")] = 5e-4,
+    augment: Annotated[bool, typer.Option("--augment", help="Shift and mirror training images.")] = False,
+    views: Annotated[
+        int | None, typer.Option(min=1, help="Augmented views of an image; the teacher labels each once.")
+    ] = None,
+    online: Annotated[bool, typer.Option("--online", help="Run the teacher on every batch.")] = False,
+    teacher_output: Annotated[str | None, typer.Option(help="Output of an ONNX teacher to take.")] = None,
+    teacher_scale: Annotated[
+        float, typer.Option(help="What pixels in [0, 1] are multiplied by for an ONNX teacher, e.g. 255.")
+    ] = 1.0,
+    precision: Annotated[str, typer.Option(help="auto, float32 or bfloat16 products.")] = "auto",
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    seed: options.Seed = 0,
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> None:
+    """Train a deep student from hard labels and from a teacher, compare them, and export both.
+
+    With --out the run leaves students (safetensors and ONNX), the teacher's logits and checkpoints there, and goes on
+    from them when the same command is given again.
+
+    Example: softlabel distill cifar10 --classes cat,dog --teacher vgg8+3 --student vgg2+3 --width 0.25 --out runs/pets
+
+    Example: softlabel distill photos/ --size 32 --teacher big.onnx --student resnet8 --augment --out runs/photos
+
+    Example: softlabel distill images.npz --teacher logits.npy --student resnet8 --temperature 2
+    """
+    from softlabel.data.image_sets import load_images
+    from softlabel.errors import InputError, require
+    from softlabel.networks.deep import FeatureMatch, Objective, Training, build_network
+    from softlabel.networks.deep.features import find_layer
+    from softlabel.studies.distilling import claim_folder, cut
+    from softlabel.studies.distilling import distill as run
+
+    require(seed >= 0, f"--seed must not be negative, got {seed}")
+    training = Training(epochs, patience, batch, rate, decay, augment=augment, views=views, precision=precision,
+                        device=device, seed=seed)  # fmt: skip
+    layers = None if match is None else match.split(":")
+    if layers is not None and len(layers) != 2:
+        raise InputError(f"--match must be STUDENT_LAYER:TEACHER_LAYER, got '{match}'")
+    objective = Objective(soft_share, temperature, temperature_on, 0.0, feature_weight if layers else 0.0)  # type: ignore[arg-type]
+    held = load_images(data, classes, size)
+    parts = cut(held, seed)
+    network = build_network(student, parts.train.classes, parts.train.shape, width, seed + 1)
+    options.note(f"{held.name}: {len(held):,} images {parts.train.shape}, classes {', '.join(held.classes)}")
+    settings: dict[str, Any] = {
+        "data": data, "teacher": teacher, "student": student, "width": width, "teacher_width": teacher_width,
+        "classes": classes, "size": size, "soft_share": soft_share, "temperature": temperature,
+        "temperature_on": temperature_on, "smoothing": smoothing, "match": match, "feature_weight": feature_weight,
+        "epochs": epochs, "patience": patience, "batch": batch, "rate": rate, "decay": decay, "augment": augment,
+        "views": views, "online": online, "precision": precision, "device": device, "seed": seed,
+        "images": parts.train.fingerprint,
+    }  # fmt: skip
+    wanted, test_logits = _teacher(teacher, teacher_output, teacher_scale, parts, held)
+    if wanted is None:  # refused before anything is made
+        begun = build_network(teacher, parts.train.classes, parts.train.shape, teacher_width)
+        if layers is not None:
+            find_layer(begun, layers[1])
+    require(
+        layers is None or wanted is None,
+        "--match needs a teacher that is trained here: give --teacher a network's name",
+    )
+    if layers is not None:
+        find_layer(network, layers[0])
+    if out is not None:
+        claim_folder(out, settings)
+    if wanted is None:
+        wanted = _train_teacher(teacher, teacher_width, parts, training, out)
+    found = run(
+        parts, wanted, network, training=training, objective=objective, smoothing=smoothing, online=online,
+        match=None if layers is None else FeatureMatch(layers[0], layers[1], seed), test_logits=test_logits,
+        about={"network": student, "width": width, "classes": list(held.classes)}, folder=out, watch=_watch,
+    )  # fmt: skip
+    document = {"dataset": data, "student": student, **found.document}
+    if as_json:
+        options.answer(document)
+    else:
+        _show(document)
+
+
+def _teacher(teacher: str, output: str | None, scale: float, parts, held):
+    """A teacher from a file with its test logits, or None for a network that is to be trained."""
+    import torch
+
+    from softlabel.errors import InputError
+    from softlabel.networks.deep import CachedLogits, Images
+    from softlabel.teachers.logit_files import load_logits
+    from softlabel.teachers.onnx_file import OnnxTeacher
+
+    path = Path(teacher)
+    if path.suffix not in (".onnx", ".npy", ".safetensors"):
+        if path.exists():
+            raise InputError(f"teacher '{teacher}' is neither an ONNX file nor logits (.safetensors, .npy)")
+        return None, None
+    if not path.exists():
+        raise InputError(f"teacher '{teacher}' does not exist")
+    if path.suffix == ".onnx":
+        answer = OnnxTeacher(path, parts.train.classes, output, scale)
+        answer(parts.train.pixels[:2])
+        return answer, None
+    whole = Images.of(held.pixels, held.labels, len(held.classes))
+    logits = load_logits(path, whole).logits
+    rows = [torch.from_numpy(part) for part in parts.rows]
+    return CachedLogits(logits[rows[0]], parts.train.fingerprint), logits[rows[2]]
+
+
+def _train_teacher(name: str, width: float, parts, training, out):
+    from softlabel.studies.distilling import train_teacher
+
+    return train_teacher(name, parts, width, training, out, _watch)
+
+
+def _watch(arm: str, epoch: int, found) -> None:
+    options.note(f"{arm}, epoch {epoch}: loss {found.loss:.4f}, validation accuracy {found.accuracy:.2%}")
+
+
+def _show(document: dict[str, Any]) -> None:
+    def number(value: float | None, form: str) -> str:
+        return "–" if value is None else format(value, form)
+
+    rows = []
+    for name, found in (("teacher", document["teacher"]), *document["arms"].items()):
+        rows.append([
+            name, number(found["accuracy"], ".2%"), number(found.get("agreement"), ".2%"),
+            number(found.get("kl"), ".3f"),
+            number(found["calibration_error"], ".3f"), number(found["parameters"], ",d"),
+            number(found["milliseconds"], ".2f"),
+        ])  # fmt: skip
+    options.table(
+        f"{document['dataset']}, student {document['student']}: {document['images']['test']:,} test images",
+        ["", "accuracy", "agreement", "KL", "calibration error", "parameters", "ms an image"],
+        rows,
+    )
+    gap = document["arms"]["soft"]["accuracy"] - document["arms"]["hard"]["accuracy"]
+    print(f"Soft − hard: {100 * gap:+.2f} points, one run of each; seeds differ by as much.")
+    for arm, entry in document["exported"].items():
+        print(f"{arm}: {entry['onnx']} ({entry['bytes']:,} bytes, parity {entry['onnx_parity']:.1e})")

@@ -1,0 +1,125 @@
+"""Images with classes, from a named set, a file of arrays, or a folder with one subfolder for each class."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from softlabel.data.catalogue import CATALOGUE, find
+from softlabel.data.loading import load
+from softlabel.errors import InputError, require
+
+ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp"}
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """Images (n, channels, height, width) in [0, 1], float32; places of their classes (n,); names of the classes.
+
+    test    rows of the official test part; None where there is none
+    """
+
+    name: str
+    pixels: np.ndarray
+    labels: np.ndarray
+    classes: tuple[str, ...]
+    test: slice | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def load_images(source: str | Path, classes: str | Sequence[str] | None = None, size: int | None = None) -> ImageSet:
+    """`source` is a name (`cifar10`), an NPZ file with `images` and `labels`, or a folder of class folders.
+
+    classes     two of them to keep, of a named set
+    size        height and width that a folder's images are brought to; without it they must agree
+    """
+    if isinstance(source, str) and source in CATALOGUE:
+        return _named(source, classes)
+    path = Path(source)
+    require(classes is None, "classes can be chosen from a named set only; leave others out of the file or folder")
+    if path.is_dir():
+        return _folder(path, size)
+    if path.suffix == ".npz":
+        return _arrays(path)
+    if not path.exists() and not path.suffix and "/" not in str(source):
+        find(str(source))
+    raise InputError(f"'{source}' holds no images: give a named set, an NPZ file with images and labels, or a folder")
+
+
+def _named(name: str, classes: str | Sequence[str] | None) -> ImageSet:
+    held = load(name, classes=classes)
+    shape = held.image_shape
+    require(shape is not None, f"data set '{name}' has no images")
+    assert shape is not None
+    places, labels = np.unique(held.labels, return_inverse=True)
+    pixels = held.inputs.reshape(len(held), *((1, *shape) if len(shape) == 2 else shape))
+    largest = float(pixels.max())
+    if largest > 1:
+        pixels = pixels / np.float32(largest)
+    names = tuple(held.classes[place] for place in places)
+    return ImageSet(name, pixels, labels, names, held.parts.get("test"))
+
+
+def _arrays(path: Path) -> ImageSet:
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            missing = {"images", "labels"} - set(held.files)
+            require(
+                not missing, f"'{path}' has no array '{', '.join(sorted(missing))}'; it holds {', '.join(held.files)}"
+            )
+            images, labels = held["images"], held["labels"]
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise InputError(f"'{path}' cannot be read as an NPZ file: {problem}") from None
+    require(
+        images.ndim in (3, 4) and images.dtype.kind in "uif",
+        f"'{path}': images must be numbers, (n, height, width[, channels]) or (n, channels, height, width), got "
+        f"{images.dtype} {images.shape}",
+    )
+    require(labels.shape == (len(images),), f"'{path}': {len(images)} images, but labels have shape {labels.shape}")
+    if images.ndim == 3:
+        images = images[:, None]
+    elif images.shape[-1] in (1, 3, 4) and images.shape[1] not in (1, 3, 4):
+        images = images.transpose(0, 3, 1, 2)
+    pixels = images.astype(np.float32)
+    require(bool(np.isfinite(pixels).all()), f"'{path}': images hold values that are not finite")
+    if images.dtype == np.uint8 or pixels.max() > 1.5:
+        pixels = pixels / np.float32(255)
+    names, places = np.unique(labels, return_inverse=True)
+    _enough(path, names)
+    return ImageSet(path.name, pixels, places, tuple(str(name) for name in names))
+
+
+def _folder(path: Path, size: int | None) -> ImageSet:
+    from PIL import Image, UnidentifiedImageError
+
+    names = sorted(child.name for child in path.iterdir() if child.is_dir())
+    _enough(path, names)
+    pixels: list[np.ndarray] = []
+    labels: list[int] = []
+    for place, name in enumerate(names):
+        files = sorted(file for file in (path / name).iterdir() if file.suffix.lower() in ENDINGS)
+        require(len(files) > 0, f"class folder '{path / name}' holds no images ({', '.join(sorted(ENDINGS))})")
+        for file in files:
+            try:
+                with Image.open(file) as image:
+                    held = image.convert("RGB")
+                    held = held if size is None else held.resize((size, size), Image.Resampling.BILINEAR)
+                    pixels.append(np.asarray(held, dtype=np.float32).transpose(2, 0, 1) / np.float32(255))
+            except (OSError, UnidentifiedImageError) as problem:
+                raise InputError(f"'{file}' cannot be read as an image: {problem}") from None
+            require(
+                pixels[-1].shape == pixels[0].shape,
+                f"'{file}' has {pixels[-1].shape[2]} × {pixels[-1].shape[1]} pixels, others "
+                f"{pixels[0].shape[2]} × {pixels[0].shape[1]}; give --size to bring all to one",
+            )
+            labels.append(place)
+    return ImageSet(path.name, np.stack(pixels), np.array(labels), tuple(names))
+
+
+def _enough(path: Path, names: Sequence[str] | np.ndarray) -> None:
+    require(len(names) >= 2, f"'{path}' has {len(names)} class(es); at least two are needed")

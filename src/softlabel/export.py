@@ -1,0 +1,81 @@
+"""Students as files: ONNX with a parity check, and safetensors; what is done to pixels first is part of both."""
+
+import io
+import json
+import logging
+import warnings
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from softlabel.errors import InputError, SoftlabelError
+from softlabel.networks.deep.building import build_network
+from softlabel.networks.deep.prepared import Prepared
+from softlabel.numerics.tensor_files import save_tensors
+
+KIND = "softlabel deep student"
+LARGEST = 1e-3  # difference of logits that a parity check allows, relative to their size
+SAMPLE = 64
+
+
+def export_onnx(network: nn.Module, example: Tensor, path: Path) -> float:
+    """Write one ONNX file that takes any number of such images, and compare it with the network on `example` (n, …).
+
+    Returns the largest difference of logits over their largest size; a file that differs is removed and refused.
+    """
+    import onnxruntime
+
+    network = network.eval().cpu()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = io.StringIO()  # the exporter talks, in three ways
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            network, (example[:2].contiguous(),), dynamo=True, input_names=["images"], output_names=["logits"],
+            dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False,
+        )  # fmt: skip
+        assert program is not None
+        program.save(str(path), external_data=False)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    sample = example[:SAMPLE].contiguous()
+    theirs = np.asarray(session.run(None, {"images": sample.numpy()})[0])
+    with torch.no_grad():
+        ours = network(sample).float().numpy()
+    difference = float(np.abs(ours - theirs).max() / max(np.abs(ours).max(), 1.0))
+    if not difference <= LARGEST:
+        path.unlink()
+        raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}; '{path}' was removed")
+    return difference
+
+
+def save_student(path: Path, network: Prepared, about: Mapping[str, Any]) -> None:
+    """The student's weights alone, with what is needed to build it again: network, width, classes, image."""
+    tensors = {name: value.detach().cpu() for name, value in network.state_dict().items()}
+    save_tensors(path, tensors, KIND, {"about": json.dumps(dict(about))})
+
+
+def load_student(path: str | Path) -> tuple[Prepared, dict[str, Any]]:
+    """A student saved by `save_student`, in evaluation mode, and what was said about it."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as problem:
+        raise InputError(f"deep student '{path}' cannot be read: {problem}") from problem
+    if metadata.get("format") != KIND:
+        raise InputError(f"'{path}' is a safetensors file, but not one of a deep student")
+    about = json.loads(metadata["about"])
+    inner = build_network(about["network"], len(about["classes"]), tuple(about["image"]), about["width"])
+    network = Prepared(inner, tensors["mean"], tensors["spread"])
+    network.load_state_dict(tensors)
+    return network.eval(), about

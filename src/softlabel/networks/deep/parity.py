@@ -1,0 +1,44 @@
+"""How far a bfloat16 gradient is from the float32 one, at a network's start."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from softlabel.networks.deep.images import Images
+from softlabel.networks.deep.objective import two_columns
+
+SAMPLE = 256
+
+
+@dataclass(frozen=True)
+class DeepParity:
+    """‖g_bf16 − g_f32‖/‖g_f32‖ and the cosine of the angle between them, on the first images, without dropout."""
+
+    relative_error: float
+    cosine: float
+    rows: int
+
+
+def precision_parity(network: nn.Module, images: Images) -> DeepParity:
+    """Compare both precisions; the network is left as it was."""
+    gradients = [_gradient(network, images, rounded) for rounded in (False, True)]
+    exact, rounded = gradients
+    cosine = float(exact @ rounded / (exact.norm() * rounded.norm()).clamp_min(1e-30))
+    return DeepParity(float((rounded - exact).norm() / exact.norm().clamp_min(1e-30)), cosine, min(SAMPLE, len(images)))
+
+
+def _gradient(network: nn.Module, images: Images, rounded: bool) -> Tensor:
+    was_training = network.training
+    network.eval()  # no dropout, no statistics moved
+    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    device = parameters[0].device
+    try:
+        with torch.autocast(device.type, torch.bfloat16, enabled=rounded):
+            logits = network(images.pixels[:SAMPLE].to(device))
+        loss = functional.cross_entropy(two_columns(logits.float()), images.labels[:SAMPLE].to(device))
+        found = torch.autograd.grad(loss, parameters)
+    finally:
+        network.train(was_training)
+    return torch.cat([part.reshape(-1).double() for part in found])

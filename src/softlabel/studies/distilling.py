@@ -1,0 +1,288 @@
+"""A deep student from a user's images and teacher: hard, smoothed and soft arms from one start, compared and exported.
+
+Everything a run needs to go on after an interruption lies in its folder: the teacher's logits, and a checkpoint for
+every arm after every epoch.
+"""
+
+import copy
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+import torch
+from torch import Tensor, nn
+
+from softlabel.data import split
+from softlabel.data.image_sets import ImageSet
+from softlabel.errors import InputError, require
+from softlabel.export import export_onnx, save_student
+from softlabel.lab import write_file
+from softlabel.networks.deep import (
+    DeepRun,
+    FeatureMatch,
+    Images,
+    Objective,
+    OnlineTeacher,
+    Training,
+    ViewLogits,
+    agreement,
+    build_network,
+    cached_logits,
+    module_answer,
+    network_logits,
+    parameter_count,
+    score_logits,
+    train_network,
+)
+from softlabel.networks.deep.parity import precision_parity
+from softlabel.networks.deep.prepared import Prepared, prepared_for
+from softlabel.networks.deep.teaching import Answer, CachedLogits, SoftLabels
+from softlabel.networks.deep.training import Epoch
+from softlabel.teachers.logit_files import network_fingerprint, remembered_logits, save_logits
+
+TIMED = 30
+Watch = Callable[[str, int, Epoch], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Training, validation and test images, and which rows of the whole set each has."""
+
+    train: Images
+    validation: Images
+    test: Images
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def cut(held: ImageSet, seed: int) -> Parts:
+    """80/10/10 by the seed; with an official test part that one, and 10 per cent of the rest for validation."""
+    whole = Images.of(held.pixels, held.labels, len(held.classes))
+    if held.test is None:
+        rows = split(len(held), (0.8, 0.1, 0.1), seed, held.labels)
+    else:
+        test = np.arange(len(held))[held.test]
+        rest = np.setdiff1d(np.arange(len(held)), test)
+        kept, validation = split(len(rest), (0.9, 0.1), seed, held.labels[rest])
+        rows = (rest[kept], rest[validation], test)
+    train, validation, test_part = (whole.rows(part) for part in rows)
+    return Parts(train, validation, test_part, (rows[0], rows[1], rows[2]))
+
+
+@dataclass(frozen=True, eq=False)
+class Distilled:
+    """What came of it: a JSON document, and the students by arm (each with its best weights)."""
+
+    document: dict[str, Any]
+    students: dict[str, Prepared]
+
+
+def distill(
+    parts: Parts,
+    teacher: nn.Module | Answer | CachedLogits,
+    student: nn.Module,
+    *,
+    training: Training | None = None,
+    objective: Objective | None = None,
+    smoothing: float = 0.0,
+    online: bool = False,
+    match: FeatureMatch | None = None,
+    test_logits: Tensor | None = None,
+    about: dict[str, Any] | None = None,
+    folder: Path | None = None,
+    watch: Watch | None = None,
+) -> Distilled:
+    """Train the student from hard labels, from smoothed ones (where `smoothing` > 0) and from the teacher.
+
+    teacher         a torch network, any function from images to logits, or logits of the training images
+    student         an untrained network; every arm starts from a copy of it, behind `prepared_for` where it is not yet
+    objective       of the soft arm; by default soft labels alone at temperature 4 on both sides
+    online          the teacher runs on every batch instead of once
+    test_logits     the teacher's on the test images, where it is given as logits
+    about           network, width and classes, so that saved students can be built again
+    folder          for checkpoints, the teacher's logits, and the students as safetensors and ONNX
+    """
+    training = training or Training()
+    objective = objective or Objective(1.0, 4.0)
+    require(0 <= smoothing < 1, f"smoothing must lie in [0, 1), got {smoothing}")
+    start = student if isinstance(student, Prepared) else prepared_for(student, parts.train)
+    soft = _soft_labels(parts, teacher, training, objective, online, folder)
+    network = teacher if isinstance(teacher, nn.Module) else None
+    arms: dict[str, tuple[Objective, SoftLabels | None, FeatureMatch | None]] = {"hard": (Objective(), None, None)}
+    if smoothing > 0:
+        arms["smooth"] = (Objective(smoothing=smoothing), None, None)
+    arms["soft"] = (objective, soft if objective.needs_logits else None, match)
+    runs: dict[str, DeepRun] = {}
+    for arm, (kind, labels, matched) in arms.items():
+        runs[arm] = train_network(
+            copy.deepcopy(start), parts.train, parts.validation, training, kind, soft=labels,
+            teacher=network if matched is not None else None, match=matched,
+            checkpoint=None if folder is None else folder / "checkpoints" / f"{arm}.safetensors",
+            observe=None if watch is None else (lambda epoch, found, arm=arm: watch(arm, epoch, found)),
+        )  # fmt: skip
+    taught = test_logits if test_logits is not None else _test_logits(teacher, parts.test)
+    students = {arm: run.network for arm, run in runs.items()}
+    document = {
+        "images": {
+            "train": len(parts.train), "validation": len(parts.validation), "test": len(parts.test),
+            "shape": list(parts.train.shape), "classes": parts.train.classes,
+        },
+        "teacher": _teacher_scores(teacher, taught, parts.test),
+        "arms": {arm: _arm(run, parts.test, taught) for arm, run in runs.items()},
+        "precision": _precision(start, parts.train, training),
+        "training": asdict(training),
+        "objective": asdict(objective),
+        "exported": {},
+    }  # fmt: skip
+    if folder is not None:
+        document["exported"] = _export(students, parts.test, about, folder)
+        write_file(folder / "results.json", json.dumps(document, indent=2) + "\n")
+    return Distilled(document, students)  # type: ignore[arg-type]
+
+
+def _soft_labels(
+    parts: Parts,
+    teacher: nn.Module | Answer | CachedLogits,
+    training: Training,
+    objective: Objective,
+    online: bool,
+    folder: Path | None,
+) -> SoftLabels | None:
+    """Soft labels for the very images that the student sees: never logits of others."""
+    if not objective.needs_logits:
+        return None
+    if isinstance(teacher, CachedLogits):
+        require(
+            not (training.augment or online),
+            "a teacher given as logits can neither run online nor label augmented images; give the teacher itself",
+        )
+        return teacher
+    answer = module_answer(teacher, training.device) if isinstance(teacher, nn.Module) else teacher
+    if training.augment and training.views is not None and not online:
+        return ViewLogits(answer, parts.train, training.seed)
+    if training.augment or online:
+        return OnlineTeacher(answer)
+    if folder is None or not isinstance(teacher, nn.Module):
+        found = cached_logits(answer, parts.train)
+        if folder is not None:
+            save_logits(folder / "teacher-logits.safetensors", found, type(teacher).__name__)
+        return found
+    return remembered_logits(folder, teacher, network_fingerprint(teacher), parts.train)
+
+
+def _test_logits(teacher: nn.Module | Answer | CachedLogits, test: Images) -> Tensor | None:
+    if isinstance(teacher, CachedLogits):
+        return None
+    return cached_logits(teacher, test).logits
+
+
+def _teacher_scores(teacher: nn.Module | Answer | CachedLogits, taught: Tensor | None, test: Images) -> dict[str, Any]:
+    found: dict[str, Any] = {"accuracy": None, "loss": None, "calibration_error": None}
+    if taught is not None:
+        found = asdict(score_logits(taught, test.labels))
+    known = isinstance(teacher, nn.Module)
+    return found | {
+        "parameters": parameter_count(teacher) if known else None,
+        "milliseconds": latency(teacher, test) if known else None,
+    }
+
+
+def _arm(run: DeepRun, test: Images, taught: Tensor | None) -> dict[str, Any]:
+    logits = network_logits(run.network, test.pixels)
+    with_teacher = {"agreement": None, "kl": None} if taught is None else agreement(logits, taught)
+    return {
+        **asdict(score_logits(logits, test.labels)),
+        **with_teacher,
+        "validation_accuracy": run.accuracy,
+        "epochs": len(run.epochs),
+        "best_epoch": run.best,
+        "parameters": parameter_count(run.network),
+        "milliseconds": latency(run.network, test),
+    }
+
+
+@torch.no_grad()
+def latency(network: nn.Module, images: Images) -> float:
+    """Median milliseconds for one image on this machine."""
+    one = images.pixels[:1]
+    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    network.eval()
+    times = []
+    for _ in range(TIMED):
+        began = time.perf_counter()
+        network(one.to(device))
+        times.append(time.perf_counter() - began)
+    return float(np.median(times) * 1000)
+
+
+def _precision(start: nn.Module, images: Images, training: Training) -> dict[str, Any]:
+    if not training.rounded:
+        return {"products": "float32", "parity": None}
+    return {"products": "bfloat16", "parity": asdict(precision_parity(start, images))}
+
+
+def _export(
+    students: dict[str, nn.Module], test: Images, about: dict[str, Any] | None, folder: Path
+) -> dict[str, dict[str, Any]]:
+    found = {}
+    for arm, network in students.items():
+        assert isinstance(network, Prepared)
+        place = folder / "students"
+        parity = export_onnx(network, test.pixels, place / f"{arm}.onnx")
+        entry: dict[str, Any] = {"onnx": str(place / f"{arm}.onnx"), "onnx_parity": parity}
+        if about is not None:
+            save_student(place / f"{arm}.safetensors", network, {**about, "image": list(test.shape), "arm": arm})
+            entry["weights"] = str(place / f"{arm}.safetensors")
+        entry["bytes"] = (place / f"{arm}.onnx").stat().st_size
+        found[arm] = entry
+    return found
+
+
+def train_teacher(
+    name: str,
+    parts: Parts,
+    width: float,
+    training: Training,
+    folder: Path | None,
+    watch: Watch | None,
+) -> Prepared:
+    """A network by name, trained on the labels, as a teacher."""
+    network = prepared_for(
+        build_network(name, parts.train.classes, parts.train.shape, width, training.seed), parts.train
+    )
+    run = train_network(
+        network, parts.train, parts.validation, replace(training, augment=training.augment),
+        checkpoint=None if folder is None else folder / "checkpoints" / "teacher.safetensors",
+        observe=None if watch is None else (lambda epoch, found: watch("teacher", epoch, found)),
+    )  # fmt: skip
+    assert isinstance(run.network, Prepared)
+    return run.network
+
+
+def claim_folder(folder: Path, settings: dict[str, Any]) -> None:
+    """Write the settings of a run into its folder, or check that they are those of the run that lies there."""
+    import tomllib
+
+    path = folder / "settings.toml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        given = {key: value for key, value in settings.items() if value is not None}
+        if path.exists():
+            held = tomllib.loads(path.read_text(encoding="utf-8"))
+            if held != given:
+                names = sorted({*held, *given})
+                other = next(name for name in names if held.get(name) != given.get(name))
+                raise InputError(
+                    f"run folder '{folder}' is of another run ({other} was {held.get(other)}, now {given.get(other)}); "
+                    "choose another --out"
+                )
+            return
+        strangers = sorted(child.name for child in folder.iterdir())
+        require(not strangers, f"folder '{folder}' holds other things ({', '.join(strangers[:3])}); choose a new one")
+        write_file(path, tomli_w.dumps(given))
+    except OSError as problem:
+        raise InputError(f"run folder '{folder}' cannot be written: {problem.strerror}") from None

@@ -1,0 +1,72 @@
+"""Images in memory: checks, identity, order and augmentation."""
+
+import numpy as np
+import pytest
+import torch
+
+from softlabel.errors import InputError
+from softlabel.networks.deep import Images
+from softlabel.networks.deep.images import augment
+from tests.networks.deep.small import images
+
+
+def test_grey_images_get_a_channel_and_memory_is_channels_last():
+    held = Images.of(np.zeros((4, 6, 5)), [0, 1, 0, 1])
+    assert held.shape == (1, 6, 5)
+    assert images(channels=3).pixels.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_the_fingerprint_is_of_pixels_and_order():
+    held = images()
+    assert held.fingerprint == images().fingerprint
+    assert held.rows(np.arange(len(held))[::-1].copy()).fingerprint != held.fingerprint
+    touched = held.pixels.clone()
+    touched[0, 0, 0, 0] += 1e-6
+    assert Images.of(touched, held.labels).fingerprint != held.fingerprint
+
+
+def test_an_epochs_order_is_its_own_and_complete():
+    held = images()
+    first, second = held.order(0, 0), held.order(0, 1)
+    assert sorted(first.tolist()) == list(range(len(held)))
+    assert torch.equal(first, held.order(0, 0))
+    assert not torch.equal(first, second)
+    assert not torch.equal(first, held.order(1, 0))
+
+
+def test_a_view_does_not_depend_on_the_batch():
+    held = images(20)
+    whole = augment(held.pixels, torch.arange(20), 20, seed=1, view=4)
+    some = torch.tensor([17, 3, 8])
+    assert torch.equal(augment(held.pixels[some], some, 20, 1, 4), whole[some])
+    assert not torch.equal(whole, augment(held.pixels, torch.arange(20), 20, 1, 5))
+
+
+def test_an_augmented_image_is_the_image_shifted_and_perhaps_mirrored():
+    one = torch.zeros(200, 1, 12, 12)
+    one[:, 0, 5, 7] = 1
+    moved = augment(one, torch.arange(200), 200, 0, 0)
+    assert moved.sum((1, 2, 3)).tolist() == [1.0] * 200
+    rows, columns = moved[:, 0].nonzero()[:, 1], moved[:, 0].nonzero()[:, 2]
+    assert set(rows.tolist()) == set(range(1, 10))
+    assert {int(c) for c in columns} >= {0, 1, 3, 11}  # 7 ± 4, and 4 ± 4 mirrored
+
+
+@pytest.mark.parametrize(
+    ("pixels", "labels", "message"),
+    [
+        (np.zeros((3, 4)), [0, 1, 0], r"shape \(n, channels, height, width\)"),
+        (np.full((2, 4, 4), np.nan), [0, 1], "not finite"),
+        (np.zeros((2, 4, 4)), [0, 1, 1], "there are 2 images"),
+        (np.zeros((2, 4, 4)), [0, 0.5], "whole numbers"),
+        (np.zeros((2, 4, 4)), [0, -1], "0 … 0"),
+    ],
+)
+def test_bad_images(pixels, labels, message):
+    with pytest.raises(InputError, match=message):
+        Images.of(pixels, labels)
+
+
+def test_labels_beyond_the_classes():
+    with pytest.raises(InputError, match=r"0 … 1 \(2 classes\), got 0 to 2"):
+        Images.of(np.zeros((2, 4, 4)), [0, 2], classes=2)

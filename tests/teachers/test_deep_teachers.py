@@ -1,0 +1,146 @@
+"""Teachers in ONNX files and files of logits: right answers, and clear words for wrong files."""
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import nn
+
+from softlabel.errors import InputError
+from softlabel.export import export_onnx
+from softlabel.networks.deep import CachedLogits, cached_logits, network_logits
+from softlabel.teachers.logit_files import load_logits, network_fingerprint, remembered_logits, save_logits
+from softlabel.teachers.onnx_file import OnnxTeacher
+from tests.networks.deep.small import images, network
+
+
+def linear_model(path, inputs, outputs, probabilities=False, shape=("n",)):
+    """An ONNX model that flattens and multiplies, perhaps with a softmax after it."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(inputs, outputs)).astype(np.float32)
+    nodes = [
+        helper.make_node("Flatten", ["x"], ["flat"], axis=1),
+        helper.make_node("MatMul", ["flat", "w"], ["z"]),
+    ]
+    last = "z"
+    if probabilities:
+        nodes.append(helper.make_node("Softmax", ["z"], ["p"], axis=1))
+        last = "p"
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, list(shape))],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, ["n", outputs])],
+        [numpy_helper.from_array(table, "w")],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, path)
+    return table
+
+
+def test_an_exported_network_teaches_what_it_says(tmp_path):
+    net = network(seed=3).eval()
+    export_onnx(net, images().pixels, tmp_path / "t.onnx")
+    found = OnnxTeacher(tmp_path / "t.onnx", 2)(images().pixels)
+    assert found.numpy() == pytest.approx(network_logits(net, images().pixels).numpy(), abs=1e-4)
+
+
+def test_probabilities_become_logits(tmp_path):
+    table = linear_model(tmp_path / "t.onnx", 64, 2, probabilities=True, shape=("n", 1, 8, 8))
+    held = images()
+    teacher = OnnxTeacher(tmp_path / "t.onnx", 2)
+    truth = torch.from_numpy(held.pixels.reshape(60, -1).numpy() @ table).softmax(1)
+    assert teacher(held.pixels).softmax(1).numpy() == pytest.approx(truth.numpy(), abs=1e-4)
+    assert teacher.probabilities is True
+
+
+def test_channels_last_flat_and_scaled_inputs(tmp_path):
+    held = images(channels=3)
+    table = linear_model(tmp_path / "last.onnx", 192, 2, shape=("n", 8, 8, 3))
+    truth = held.pixels.permute(0, 2, 3, 1).reshape(60, -1).numpy() @ table
+    assert OnnxTeacher(tmp_path / "last.onnx", 2)(held.pixels).numpy() == pytest.approx(truth, abs=1e-3)
+    table = linear_model(tmp_path / "flat.onnx", 192, 2, shape=("n", 192))
+    truth = 255 * held.pixels.contiguous().reshape(60, -1).numpy() @ table
+    assert OnnxTeacher(tmp_path / "flat.onnx", 2, scale=255)(held.pixels).numpy() == pytest.approx(
+        truth, rel=1e-3, abs=0.1
+    )
+
+
+def test_one_output_for_two_classes(tmp_path):
+    table = linear_model(tmp_path / "t.onnx", 64, 1, shape=("n", 1, 8, 8))
+    found = OnnxTeacher(tmp_path / "t.onnx", 2)(images().pixels)
+    z = images().pixels.reshape(60, -1).numpy() @ table
+    assert (found[:, 1] - found[:, 0]).numpy() == pytest.approx(z[:, 0], abs=1e-4)
+
+
+def test_onnx_files_that_do_not_fit(tmp_path):
+    linear_model(tmp_path / "t.onnx", 64, 2, shape=("n", 1, 8, 8))
+    with pytest.raises(InputError, match=r"takes inputs of shape \('n', 1, 8, 8\), images are \(1, 6, 6\)"):
+        OnnxTeacher(tmp_path / "t.onnx", 2)(images(size=6).pixels)
+    with pytest.raises(InputError, match=r"answers with \[2\] columns, the data have 3 classes"):
+        OnnxTeacher(tmp_path / "t.onnx", 3)(images().pixels)
+    with pytest.raises(InputError, match="has no output 'y'; there are z"):
+        OnnxTeacher(tmp_path / "t.onnx", 2, output="y")
+    (tmp_path / "broken.onnx").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="cannot be read as an ONNX model"):
+        OnnxTeacher(tmp_path / "broken.onnx", 2)
+
+
+def test_logits_are_bound_to_their_images_and_teacher(tmp_path):
+    net = network(seed=3).eval()
+    found = cached_logits(net, images())
+    save_logits(tmp_path / "l.safetensors", found, "mine")
+    assert torch.equal(load_logits(tmp_path / "l.safetensors", images(), "mine").logits, found.logits)
+    with pytest.raises(InputError, match="on other images, or in another order"):
+        load_logits(tmp_path / "l.safetensors", images(seed=1))
+    with pytest.raises(InputError, match="of another teacher"):
+        load_logits(tmp_path / "l.safetensors", images(), "yours")
+    turned = images().rows(np.arange(59, -1, -1))
+    with pytest.raises(InputError, match="in another order"):
+        load_logits(tmp_path / "l.safetensors", turned)
+
+
+def test_npy_logits(tmp_path):
+    table = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    np.save(tmp_path / "l.npy", table)
+    assert load_logits(tmp_path / "l.npy", images()).logits.numpy() == pytest.approx(table)
+    np.save(tmp_path / "p.npy", torch.from_numpy(table).softmax(1).numpy())
+    found = load_logits(tmp_path / "p.npy", images()).logits
+    assert found.softmax(1).numpy() == pytest.approx(torch.from_numpy(table).softmax(1).numpy(), abs=1e-6)
+    for name, wrong, message in (
+        ("rows", table[:50], r"shape \(50, 2\), there are 60 images"),
+        ("columns", np.zeros((60, 3), np.float32), r"shape \(60, 3\)"),
+        ("nan", np.full((60, 2), np.nan, np.float32), "not finite"),
+        ("whole", np.zeros((60, 2), np.int64), "numbers with a fraction"),
+    ):
+        np.save(tmp_path / f"{name}.npy", wrong)
+        with pytest.raises(InputError, match=message):
+            load_logits(tmp_path / f"{name}.npy", images())
+    (tmp_path / "no.npy").write_bytes(b"x")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_logits(tmp_path / "no.npy", images())
+
+
+def test_logits_are_computed_once_for_each_teacher_and_set(tmp_path):
+    calls = []
+
+    def teacher(pixels):
+        calls.append(len(pixels))
+        return torch.zeros(len(pixels), 2)
+
+    for _ in range(2):
+        found = remembered_logits(tmp_path, teacher, "a", images())
+        assert isinstance(found, CachedLogits)
+    assert len(calls) == 1
+    remembered_logits(tmp_path, teacher, "b", images())
+    remembered_logits(tmp_path, teacher, "a", images(seed=1))
+    assert len(calls) == 3
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_networks_fingerprint_is_of_its_weights():
+    first, same, other = network(seed=1), network(seed=1), network(seed=2)
+    assert network_fingerprint(first) == network_fingerprint(same) != network_fingerprint(other)
+    with torch.no_grad():
+        next(iter(first.parameters())).add_(1e-6)
+    assert network_fingerprint(first) != network_fingerprint(same)
+    assert isinstance(first, nn.Module)
