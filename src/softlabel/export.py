@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from softlabel.errors import InputError, SoftlabelError
+from softlabel.errors import SoftlabelError
 from softlabel.networks.deep.building import build_network
 from softlabel.networks.deep.prepared import Prepared
-from softlabel.numerics.tensor_files import save_tensors
+from softlabel.numerics.tensor_files import read_tensors, save_tensors
 
 KIND = "softlabel deep student"
 LARGEST = 1e-3  # difference of logits that a parity check allows, relative to their size
@@ -64,16 +64,7 @@ def save_student(path: Path, network: Prepared, about: Mapping[str, Any]) -> Non
 
 def load_student(path: str | Path) -> tuple[Prepared, dict[str, Any]]:
     """A student saved by `save_student`, in evaluation mode, and what was said about it."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as problem:
-        raise InputError(f"deep student '{path}' cannot be read: {problem}") from problem
-    if metadata.get("format") != KIND:
-        raise InputError(f"'{path}' is a safetensors file, but not one of a deep student")
+    tensors, metadata = read_tensors(Path(path), KIND, "deep student")
     about = json.loads(metadata["about"])
     inner = build_network(about["network"], len(about["classes"]), tuple(about["image"]), about["width"])
     network = Prepared(inner, tensors["mean"], tensors["spread"])

@@ -75,6 +75,7 @@ def distill(
     from softlabel.networks.deep.features import find_layer
     from softlabel.studies.distilling import claim_folder, cut
     from softlabel.studies.distilling import distill as run
+    from softlabel.teachers.logit_files import file_fingerprint
 
     require(seed >= 0, f"--seed must not be negative, got {seed}")
     training = Training(epochs, patience, batch, rate, decay, augment=augment, views=views, precision=precision,
@@ -94,6 +95,7 @@ def distill(
         "epochs": epochs, "patience": patience, "batch": batch, "rate": rate, "decay": decay, "augment": augment,
         "views": views, "online": online, "precision": precision, "device": device, "seed": seed,
         "images": parts.train.fingerprint,
+        "teacher_content": file_fingerprint(teacher) if Path(teacher).is_file() else None,
     }  # fmt: skip
     wanted, test_logits = _teacher(teacher, teacher_output, teacher_scale, parts, held)
     if wanted is None:  # refused before anything is made

@@ -16,9 +16,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], kind: str, metadata:
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, {"format": kind, **metadata})
 
 
-def load_tensors(
-    path: Path, kind: str, what: str, required: Set[str], optional: Set[str] = frozenset()
-) -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_tensors(path: Path, kind: str, what: str, remedy: str = "") -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata of a file of this kind; `what` names it in errors, e.g. "two-layer student"."""
     from safetensors import SafetensorError, safe_open
 
@@ -27,7 +25,17 @@ def load_tensors(
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as problem:
-        raise InputError(f"{what} '{path}' cannot be read: {problem}") from problem
-    if metadata.get("format") != kind or not required <= set(tensors) <= required | optional:
+        raise InputError(f"{what} '{path}' cannot be read: {problem}{remedy}") from problem
+    if metadata.get("format") != kind:
+        raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
+    return tensors, metadata
+
+
+def load_tensors(
+    path: Path, kind: str, what: str, required: Set[str], optional: Set[str] = frozenset()
+) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The same, where the names of its tensors are known."""
+    tensors, metadata = read_tensors(path, kind, what)
+    if not required <= set(tensors) <= required | optional:
         raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
     return tensors, metadata

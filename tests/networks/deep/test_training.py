@@ -159,13 +159,15 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tmp_path):
         ({"training": Training(epochs=4, patience=4, batch=16, rate=2e-3, precision="float32")}, "settings differs"),
         ({"net": network(seed=9)}, "start differs"),
         ({"objective": Objective(smoothing=0.1)}, "objective differs"),
+        ({"soft": CachedLogits(torch.ones(60, 2), images().fingerprint)}, "soft differs"),
     ],
 )
 def test_a_checkpoint_of_another_training_is_refused(tmp_path, change, what):
     path = tmp_path / "state.safetensors"
-    train(checkpoint=path)
+    soft = CachedLogits(torch.zeros(60, 2), images().fingerprint)
+    train(checkpoint=path, soft=soft)
     with pytest.raises(InputError, match=what):
-        train(checkpoint=path, **change)
+        train(**({"checkpoint": path, "soft": soft} | change))
 
 
 def test_a_broken_checkpoint_is_said(tmp_path):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from softlabel.errors import InputError
-from softlabel.numerics.tensor_files import save_tensors
+from softlabel.numerics.tensor_files import read_tensors, save_tensors
 
 KIND = "softlabel deep training"
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
@@ -46,18 +46,9 @@ def write_checkpoint(
 
 def read_checkpoint(path: Path, belongs_to: dict[str, Any]) -> Checkpoint | None:
     """The state in this file, if there is one; a file of another training is refused."""
-    from safetensors import SafetensorError, safe_open
-
     if not path.exists():
         return None
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as problem:
-        raise InputError(f"checkpoint '{path}' cannot be read: {problem}; remove it to start again") from problem
-    if metadata.get("format") != KIND:
-        raise InputError(f"'{path}' is not a checkpoint of a deep training; choose another folder")
+    tensors, metadata = read_tensors(path, KIND, "checkpoint of a deep training", "; remove it to start again")
     state = json.loads(metadata["state"])
     held = state["belongs_to"]
     if held != belongs_to:

@@ -5,6 +5,7 @@ views       logits of a fixed number of augmented views of every image, each com
 online      the teacher runs on every batch
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -25,6 +26,11 @@ class CachedLogits:
 
     logits: Tensor
     fingerprint: str
+
+    @property
+    def identity(self) -> str:
+        """Of the logits: a training that goes on must have the same."""
+        return hashlib.sha256(self.logits.contiguous().numpy().tobytes()).hexdigest()[:20]
 
     def check(self, images: Images, augmented: bool) -> None:
         require(not augmented, "cached logits belong to images as they are; with augmentation use views or online=True")
@@ -50,6 +56,7 @@ class ViewLogits:
     images: Images
     seed: int
     held: dict[int, Tensor] = field(default_factory=dict)
+    identity: str = "views"
 
     def check(self, images: Images, augmented: bool) -> None:
         require(augmented, "views are of augmented images; without augmentation use cached logits")
@@ -71,6 +78,7 @@ class OnlineTeacher:
     """A teacher that runs on every batch."""
 
     answer: Answer
+    identity: str = "online"
 
     def check(self, images: Images, augmented: bool) -> None:
         with torch.no_grad():

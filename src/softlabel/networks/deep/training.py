@@ -119,66 +119,61 @@ def train_network(
     checkpoint  a file that holds the state after every epoch; training goes on from it
     observe     called after every epoch
     """
-    training = training or Training()
-    _check(network, images, validation, training, objective, soft, teacher, match)
-    return _Trainer(network, images, validation, training, objective, soft, teacher, match).run(checkpoint, observe)
+    lesson = Lesson(images, validation, training or Training(), objective, soft, teacher, match)
+    lesson.check(network.to(lesson.training.device))
+    return Trainer(network, lesson).run(checkpoint, observe)
 
 
-def _check(
-    network: nn.Module,
-    images: Images,
-    validation: Images,
-    training: Training,
-    objective: Objective,
-    soft: SoftLabels | None,
-    teacher: nn.Module | None,
-    match: FeatureMatch | None,
-) -> None:
-    require(
-        validation.shape == images.shape and validation.classes == images.classes,
-        f"validation images are {validation.shape} of {validation.classes} classes, training images {images.shape} of "
-        f"{images.classes}",
-    )
-    require(
-        not objective.needs_logits or soft is not None,
-        f"soft_share {objective.soft_share} needs soft labels; give a teacher's logits, or soft_share=0",
-    )
-    require(
-        (objective.feature_weight > 0) == (match is not None) and (match is None or teacher is not None),
-        "matched features need feature_weight > 0, a teacher network, and the names of both layers",
-    )
-    if soft is not None:
-        soft.check(images, training.augment)
-    try:
-        shape = tuple(network_logits(network, images.pixels[:2].to(training.device), training.device).shape)
-    except RuntimeError as problem:
-        raise InputError(
-            f"the network cannot take images of {images.shape}: {str(problem).splitlines()[0]}"
-        ) from problem
-    require(
-        shape == (min(2, len(images)), images.classes),
-        f"the network answers with shape {shape} to {min(2, len(images))} images of {images.classes} classes",
-    )
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a network is trained on and how; the arguments of `train_network`."""
+
+    images: Images
+    validation: Images
+    training: Training
+    objective: Objective = HARD
+    soft: SoftLabels | None = None
+    teacher: nn.Module | None = None
+    match: FeatureMatch | None = None
+
+    def check(self, network: nn.Module) -> None:
+        """Refuse what does not fit together, before anything is trained."""
+        images, validation, objective = self.images, self.validation, self.objective
+        require(
+            validation.shape == images.shape and validation.classes == images.classes,
+            f"validation images are {validation.shape} of {validation.classes} classes, training images {images.shape} "
+            f"of {images.classes}",
+        )
+        require(
+            not objective.needs_logits or self.soft is not None,
+            f"soft_share {objective.soft_share} needs soft labels; give a teacher's logits, or soft_share=0",
+        )
+        require(
+            (objective.feature_weight > 0) == (self.match is not None)
+            and (self.match is None or self.teacher is not None),
+            "matched features need feature_weight > 0, a teacher network, and the names of both layers",
+        )
+        if self.soft is not None:
+            self.soft.check(images, self.training.augment)
+        try:
+            shape = tuple(network_logits(network, images.pixels[:2], self.training.device).shape)
+        except RuntimeError as problem:
+            raise InputError(
+                f"the network cannot take images of {images.shape}: {str(problem).splitlines()[0]}"
+            ) from problem
+        require(
+            shape == (min(2, len(images)), images.classes),
+            f"the network answers with shape {shape} to {min(2, len(images))} images of {images.classes} classes",
+        )
 
 
-class _Trainer:
+class Trainer:
     """One training and its state."""
 
-    def __init__(
-        self,
-        network: nn.Module,
-        images: Images,
-        validation: Images,
-        training: Training,
-        objective: Objective,
-        soft: SoftLabels | None,
-        teacher: nn.Module | None,
-        match: FeatureMatch | None,
-    ) -> None:
+    def __init__(self, network: nn.Module, lesson: Lesson) -> None:
+        training, match, teacher = lesson.training, lesson.match, lesson.teacher
         self.network = network.to(training.device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-        self.images, self.validation = images, validation
-        self.training, self.objective, self.soft, self.match = training, objective, soft, match
-        self.teacher = teacher
+        self.lesson, self.training, self.images = lesson, training, lesson.images
         self.taps = (
             [] if match is None or teacher is None
             else [Tap(network, match.student_layer), Tap(teacher, match.teacher_layer)]
@@ -220,35 +215,36 @@ class _Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream(self.training.seed, number, 3).initial_seed())
             for places in self.images.order(self.training.seed, number).split(self.training.batch):
-                total += self._step(places, view) * len(places)
+                total += self.step(places, view) * len(places)
         mean = float(total) / len(self.images)
         if not math.isfinite(mean):
             raise DivergedError(f"training left the finite numbers in epoch {number + 1}; take a smaller rate")
         found = score_logits(
-            network_logits(self.network, self.validation.pixels, self.training.device), self.validation.labels
+            network_logits(self.network, self.lesson.validation.pixels, self.training.device),
+            self.lesson.validation.labels,
         )
         self.epochs.append(Epoch(mean, found.accuracy, found.loss))
         if self._is_best():
             self.best, self.best_weights = len(self.epochs), self._copy()
 
-    def _step(self, places: Tensor, view: int) -> Tensor:
+    def step(self, places: Tensor, view: int) -> Tensor:
         """One update; its loss."""
         training = self.training
         pixels = self.images.pixels[places]
         if training.augment:
             pixels = augment(pixels, places, len(self.images), training.seed, view)
         taught = None
-        if self.objective.needs_logits:
-            assert self.soft is not None
-            taught = self.soft.for_batch(places, pixels, view).to(training.device)
+        if self.lesson.objective.needs_logits:
+            assert self.lesson.soft is not None
+            taught = self.lesson.soft.for_batch(places, pixels, view).to(training.device)
         pixels = pixels.to(training.device, memory_format=torch.channels_last)
         labels = self.images.labels[places].to(training.device)
         rounding = torch.autocast(training.device.split(":")[0], torch.bfloat16) if training.rounded else nullcontext()
         with rounding:
             logits = self.network(pixels)
-        loss = self.objective.loss(two_columns(logits.float()), labels, taught)
-        if self.match is not None:
-            loss = loss + self.objective.feature_weight * self._features(pixels)
+        loss = self.lesson.objective.loss(two_columns(logits.float()), labels, taught)
+        if self.lesson.match is not None:
+            loss = loss + self.lesson.objective.feature_weight * self._features(pixels)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), training.clip)
@@ -256,11 +252,11 @@ class _Trainer:
         return loss.detach().double().cpu()
 
     def _features(self, pixels: Tensor) -> Tensor:
-        assert self.teacher is not None
-        assert self.match is not None
-        network_logits(self.teacher, pixels, self.training.device)
+        assert self.lesson.teacher is not None
+        assert self.lesson.match is not None
+        network_logits(self.lesson.teacher, pixels, self.training.device)
         own, known = (tap.take() for tap in self.taps)
-        return feature_loss(own, known, self.match.seed)
+        return feature_loss(own, known, self.lesson.match.seed)
 
     def _is_best(self) -> bool:
         if self.best == 0:
@@ -273,15 +269,15 @@ class _Trainer:
 
     def _belongs_to(self) -> dict[str, Any]:
         """What a checkpoint must share with this training."""
-        labels = torch.cat([self.images.labels, self.validation.labels]).numpy()
+        labels = torch.cat([self.images.labels, self.lesson.validation.labels]).numpy()
         return {
             "settings": asdict(self.training) | {"epochs": None, "patience": None},
-            "objective": asdict(self.objective),
-            "images": [self.images.fingerprint, self.validation.fingerprint],
+            "objective": asdict(self.lesson.objective),
+            "images": [self.images.fingerprint, self.lesson.validation.fingerprint],
             "labels": hashlib.sha256(labels.data).hexdigest()[:20],
             "start": _digest(list(self.network.state_dict().values())),
-            "soft": type(self.soft).__name__ if self.soft is not None else None,
-            "match": None if self.match is None else asdict(self.match),
+            "soft": None if self.lesson.soft is None else self.lesson.soft.identity,
+            "match": None if self.lesson.match is None else asdict(self.lesson.match),
         }
 
     def _resume(self, checkpoint: Path, belongs_to: dict[str, Any]) -> None:

@@ -1,0 +1,143 @@
+"""Deep training against plain eager PyTorch, and what soft labels cost an epoch.
+
+    python -m benchmarks.deep
+
+The peer is the textbook: VGG with ReLU before pooling, float32, contiguous images, torch.optim.Adam, nothing else. Both
+start from the same weights and see the same batches. Steps are timed in turn and the smallest time of each counts;
+accuracies are means over seeds on 4,000 images kept for it.
+"""
+
+import copy
+import time
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from benchmarks.measure import write
+from softlabel.data.image_sets import load_images
+from softlabel.networks.deep import (
+    Images,
+    Objective,
+    OnlineTeacher,
+    Training,
+    build_network,
+    cached_logits,
+    module_answer,
+    network_logits,
+    train_network,
+)
+from softlabel.networks.deep.training import Lesson, Trainer
+from softlabel.networks.deep.vgg import VGG
+
+EPOCHS, SEEDS, KEPT = 6, 5, 4000
+STEPS = 12
+
+
+def main() -> None:
+    held = load_images("cifar10", "cat,dog")
+    order = np.random.default_rng(0).permutation(len(held))
+    pixels = (held.pixels - held.pixels.mean((0, 2, 3), keepdims=True)) / held.pixels.std((0, 2, 3), keepdims=True)
+    whole = Images.of(pixels, held.labels)
+    train, kept = whole.rows(np.sort(order[KEPT:])), whole.rows(np.sort(order[:KEPT]))
+    found = {"steps": {}, "accuracy": {}, "epochs": epochs(train)}
+    for name in ("vgg2+3", "vgg8+3"):
+        for width in (1.0, 0.25):
+            found["steps"][f"{name}, width {width:g}"] = steps(name, width, train)
+        found["accuracy"][name] = accuracy(name, train, kept)
+    write("deep", found)
+
+
+def textbook(network: nn.Module) -> nn.Module:
+    """The same VGG as everybody writes it: ReLU first, then pooling; its own copy of the weights."""
+    assert isinstance(network, VGG)
+    layers = list(copy.deepcopy(network).features)
+    for place in range(len(layers) - 1):
+        if isinstance(layers[place], nn.MaxPool2d):
+            layers[place], layers[place + 1] = layers[place + 1], layers[place]
+    return nn.Sequential(*layers, nn.Flatten(), *copy.deepcopy(network).classifier)
+
+
+class Plain:
+    """The textbook's training."""
+
+    def __init__(self, network: nn.Module, images: Images) -> None:
+        self.network, self.pixels, self.labels = textbook(network), images.pixels.contiguous(), images.labels
+        self.optimiser = torch.optim.Adam(self.network.parameters(), 1e-3, weight_decay=5e-4)
+
+    def step(self, places: torch.Tensor) -> None:
+        self.network.train()
+        loss = functional.cross_entropy(self.network(self.pixels[places]), self.labels[places])
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.optimiser.step()
+
+
+def steps(name: str, width: float, images: Images) -> dict[str, float]:
+    network = build_network(name, 2, width=width)
+    plain = Plain(network, images)
+    ours = Trainer(copy.deepcopy(network), Lesson(images, images, Training()))
+    ours.network.train()
+    batches = images.order(0, 0).split(128)
+    times: dict[str, list[float]] = {"plain": [], "ours": []}
+    for batch in batches[: STEPS if width < 1 else 5]:
+        for kind, step in (("plain", plain.step), ("ours", lambda places: ours.step(places, 0))):
+            began = time.perf_counter()
+            step(batch)
+            times[kind].append(time.perf_counter() - began)
+    ratio = min(times["plain"]) / min(times["ours"])
+    print(f"{name}, width {width:g}: plain eager float32 over ours, one step   {ratio:5.2f}×  (asked: ≥ 2)", flush=True)
+    return {"ratio": ratio}
+
+
+def accuracy(name: str, train: Images, kept: Images) -> dict[str, float]:
+    """Mean accuracy of both after the same epochs, width ¼."""
+    ours, plain = [], []
+    for seed in range(SEEDS):
+        network = build_network(name, 2, width=0.25, seed=seed)
+        peer = Plain(network, train)
+        found: list[float] = []
+        trainer = Trainer(network, Lesson(train, kept, Training(epochs=EPOCHS, patience=EPOCHS, seed=seed)))
+        trainer.run(None, lambda epoch, record, found=found: found.append(record.accuracy))
+        ours.append(np.mean(found[-3:]))
+        scores = []
+        torch.manual_seed(seed)
+        for epoch in range(EPOCHS):
+            for batch in train.order(seed, epoch).split(128):
+                peer.step(batch)
+            logits = network_logits(peer.network, kept.pixels)
+            scores.append(float((logits.argmax(1) == kept.labels).double().mean()))
+        plain.append(np.mean(scores[-3:]))
+    difference = 100 * (np.array(ours) - np.array(plain))
+    half = 1.96 * difference.std(ddof=1) / np.sqrt(SEEDS)
+    text = f"{difference.mean():+.2f} ± {half:.2f} points over {SEEDS} seeds"
+    print(f"{name}: accuracy, ours − plain {text}  (asked: within 0.5)", flush=True)
+    return {"ours": float(np.mean(ours)), "plain": float(np.mean(plain)), "difference": float(difference.mean())}
+
+
+def epochs(train: Images) -> dict[str, float]:
+    """A soft epoch over a hard one, with cached logits and with the teacher online."""
+    teacher = build_network("vgg8+3", 2, width=0.25)
+    arms = {
+        "hard": (Objective(), None),
+        "soft": (Objective(1.0, 4.0), cached_logits(teacher, train)),
+        "online": (Objective(1.0, 4.0), OnlineTeacher(module_answer(teacher))),
+    }
+    few = train.rows(np.arange(100))
+    times: dict[str, list[float]] = {arm: [] for arm in arms}
+    for _ in range(4):
+        for arm, (objective, soft) in arms.items():
+            network = build_network("vgg2+3", 2, width=0.25)
+            began = time.perf_counter()
+            train_network(network, train, few, Training(epochs=1), objective, soft=soft)
+            times[arm].append(time.perf_counter() - began)
+    best = {arm: min(values) for arm, values in times.items()}
+    ratios = {arm: best[arm] / best["hard"] for arm in ("soft", "online")}
+    print(f"vgg2+3, width 0.25: soft epoch over hard, cached logits   {ratios['soft']:5.2f}×  (asked: ≤ 1.05)")
+    print(f"                    the same with the teacher online      {ratios['online']:5.2f}×", flush=True)
+    return ratios
+
+
+if __name__ == "__main__":
+    main()
