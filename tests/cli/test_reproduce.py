@@ -98,7 +98,10 @@ def test_report_is_rebuilt_and_citations_follow_the_run(capsys, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["reproduce", "table2"], "unknown study 'table2': did you mean 'table1'? there are figure1, kernel-regime, table1"),
+        (
+            ["reproduce", "table2"],
+            "unknown study 'table2': did you mean 'table1'? there are figure1, kernel-regime, table1",
+        ),
         (["reproduce", "table1", "--preset", "slow"], "unknown preset 'slow'"),
         (["reproduce", "table1", "--data", "mnits"], "mnits"),
         (["reproduce", "table1", "--settings", "nowhere.toml"], "settings file 'nowhere.toml' cannot be read"),

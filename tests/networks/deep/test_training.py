@@ -79,6 +79,12 @@ def test_patience_ends_it_and_the_best_weights_come_back():
     assert (run.epochs[run.best - 1].accuracy, -run.epochs[run.best - 1].validation_loss) == best
 
 
+def test_one_output_serves_two_classes():
+    run = train(network(classes=1), Training(epochs=15, patience=15, batch=16, rate=1e-2, precision="float32"))
+    assert run.accuracy > 0.9
+    assert run.network(images().pixels).shape == (60, 1)
+
+
 def test_gradients_are_clipped():
     net = network(dropout=0.0)
     huge = images()

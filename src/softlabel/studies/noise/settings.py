@@ -35,6 +35,7 @@ class Noise(Settings):
     temperature_on: Literal["both", "labels"] = "both"
     soft_share: float = Field(default=1.0, gt=0, le=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    device: str = "cpu"
     runs: int = Field(ge=2)
     seed: int = Field(default=0, ge=0)
     confidence: float = Field(default=0.95, gt=0.5, lt=1)

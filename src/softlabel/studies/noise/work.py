@@ -83,7 +83,7 @@ def _cell(settings: Noise, cell: NoiseCell) -> Outcome:
     teacher_name, student_name = FAMILIES[cell.family]
     training = Training(
         epochs=settings.epochs, patience=settings.patience, batch=settings.batch, rate=settings.rate,
-        decay=settings.decay(cell.family), precision=settings.precision, seed=cell.seed,
+        decay=settings.decay(cell.family), precision=settings.precision, device=settings.device, seed=cell.seed,
     )  # fmt: skip
 
     def network(name: str, start: int):
@@ -91,7 +91,7 @@ def _cell(settings: Noise, cell: NoiseCell) -> Outcome:
 
     teacher = network(teacher_name, cell.seed)
     runs = {"teacher": train_network(teacher, train, validation, training)}
-    soft = cached_logits(teacher, train)
+    soft = cached_logits(teacher, train, settings.device)
     objective = Objective(settings.soft_share, settings.temperature, settings.temperature_on)
     for arm, kind, labels in (("hard", Objective(), None), ("soft", objective, soft)):
         student = network(student_name, cell.seed + STARTS)  # both arms from the same start
@@ -100,7 +100,7 @@ def _cell(settings: Noise, cell: NoiseCell) -> Outcome:
     arrays: dict[str, np.ndarray] = {}
     answers = {}
     for name, run in runs.items():
-        scores, answers[name] = score_network(run.network, test)
+        scores, answers[name] = score_network(run.network, test, settings.device)
         metrics |= {f"{name}: {key}": value for key, value in asdict(scores).items()}
         metrics[f"{name}: validation"] = run.accuracy
         metrics[f"{name}: epochs"] = len(run.epochs)
