@@ -101,8 +101,8 @@ def _table(judged: Judgement) -> Table:
             rows.append([head, f"{level.noise:g}", *accuracies, _ends(level.gap, "+.2f"), *slope])
     return Table(
         "Test accuracy against noise",
-        f"Claim: harder data gain more. Per cent, means over seeds with {judged.settings.confidence:.0%} intervals; the slope is the change of the "
-        "gap for 0.1 of noise.",
+        f"Claim: harder data gain more. Per cent, means over seeds with {judged.settings.confidence:.0%} intervals; the "
+        "slope is the change of the gap for 0.1 of noise.",
         ["", "noise σ", *ARMS, "soft − hard", "slope", "claim"],
         rows,
     )
@@ -146,8 +146,8 @@ def _chart(judged: Judgement) -> Chart:
             series.append(_series(arm, noise, values, arm))
         above.append(Panel(NAMES[family.name], series, "noise σ", "test accuracy, %"))
         gaps = [level.gap for level in family.levels]
-        below.append(Panel(f"gap (harder data gain more: {family.verdict})", [_series("soft − hard", noise, gaps, "extra")],
-                           "noise σ", "points", zero_line=True))  # fmt: skip
+        title = f"gap (harder data gain more: {family.verdict})"
+        below.append(Panel(title, [_series("soft − hard", noise, gaps, "extra")], "noise σ", "points", zero_line=True))
     caption = "Means over seeds with intervals; below, the paired gap."
     return Chart("figure1", "Accuracy under Gaussian noise", caption, [*above, *below], columns=len(judged.families))
 
