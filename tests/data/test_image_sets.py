@@ -79,6 +79,9 @@ def test_bad_sources(tmp_path):
         load_images(tmp_path / "a.npz")
     with pytest.raises(InputError, match="did you mean 'cifar10'"):
         load_images("cifar")
+    with pytest.raises(InputError, match=r"table.csv' does not exist"):
+        load_images(tmp_path / "table.csv")
+    (tmp_path / "table.csv").write_text("a,b")
     with pytest.raises(InputError, match="holds no images"):
         load_images(tmp_path / "table.csv")
     with pytest.raises(InputError, match=r"0 class\(es\)"):

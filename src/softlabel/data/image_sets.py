@@ -46,6 +46,7 @@ def load_images(source: str | Path, classes: str | Sequence[str] | None = None, 
         return _arrays(path)
     if not path.exists() and not path.suffix and "/" not in str(source):
         find(str(source))
+    require(path.exists(), f"'{source}' does not exist")
     raise InputError(f"'{source}' holds no images: give a named set, an NPZ file with images and labels, or a folder")
 
 

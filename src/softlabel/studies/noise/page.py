@@ -101,8 +101,8 @@ def _table(judged: Judgement) -> Table:
             rows.append([head, f"{level.noise:g}", *accuracies, _ends(level.gap, "+.2f"), *slope])
     return Table(
         "Test accuracy against noise",
-        f"Claim: harder data gain more. Per cent, means over seeds with {judged.settings.confidence:.0%} intervals; the "
-        "slope is the change of the gap for 0.1 of noise.",
+        f"Claim: harder data gain more. Per cent, means over seeds with {judged.settings.confidence:.0%} intervals; "
+        "the slope is the change of the gap for 0.1 of noise.",
         ["", "noise σ", *ARMS, "soft − hard", "slope", "claim"],
         rows,
     )
