@@ -32,12 +32,13 @@ def export_onnx(network: nn.Module, example: Tensor, path: Path) -> float:
 
     network = network.eval().cpu()
     path.parent.mkdir(parents=True, exist_ok=True)
+    two = example[:1].expand(2, -1, -1, -1).contiguous()  # a batch of one would be taken for a constant
     said = io.StringIO()  # the exporter talks, in three ways
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
-            network, (example[:2].contiguous(),), dynamo=True, input_names=["images"], output_names=["logits"],
+            network, (two,), dynamo=True, input_names=["images"], output_names=["logits"],
             dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False,
         )  # fmt: skip
         assert program is not None

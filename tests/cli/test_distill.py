@@ -66,10 +66,43 @@ def test_logits_and_onnx_as_teachers(capsys, arrays, tmp_path):
     assert json.loads(capsys.readouterr().out)["objective"]["soft_share"] == 0.5
 
 
-def test_matched_features(capsys):
-    call = ["distill", "digits", "--classes", "3,8", "--teacher", "resnet8", "--match", "norm:norm"]
-    assert run([*call, *FAST, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["objective"]["feature_weight"] == 1.0
+def test_matched_features_change_the_student(capsys):
+    call = ["distill", "digits", "--classes", "3,8", "--teacher", "resnet8", *FAST, "--json"]
+    losses = []
+    for further in ([], ["--match", "norm:norm", "--feature-weight", "10"]):
+        assert run([*call, *further]) == 0
+        losses.append(json.loads(capsys.readouterr().out)["arms"])
+    assert losses[0]["hard"]["loss"] == losses[1]["hard"]["loss"]
+    assert losses[0]["soft"]["loss"] != losses[1]["soft"]["loss"]
+
+
+def test_a_run_knows_its_teacher_and_its_logits_teach_again(capsys, arrays, tmp_path):
+    data, first = str(arrays / "images.npz"), tmp_path / "first"
+    assert run(["distill", data, "--teacher", str(arrays / "logits.npy"), *FAST, "--out", str(first)]) == 0
+    model = str(first / "students" / "hard.onnx")
+    call = ["distill", data, "--teacher", model, *FAST, "--out", str(tmp_path / "second")]
+    capsys.readouterr()
+    assert run([*call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["teacher"]
+    assert found["parameters"] > 1000
+    assert found["milliseconds"] > 0
+    assert run([*call, "--teacher-scale", "255"]) == 2
+    assert "is of another run (teacher_scale was 1.0, now 255.0)" in capsys.readouterr().err
+    (logits,) = (tmp_path / "second").glob("logits-*.safetensors")
+    assert run(["distill", data, "--teacher", str(logits), *FAST, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["teacher"]["accuracy"] is not None
+
+
+def test_what_cannot_work_is_refused_before_the_folder_is_made(capsys, arrays, tmp_path):
+    for further, message in (
+        (["--teacher", "resnet8", "--smoothing", "1.5"], "smoothing must lie"),
+        (["--teacher", "resnet8", "--match", "norm:norm", "--feature-weight", "0"], "feature weight above 0"),
+        (["--teacher", "resnet8", "--teacher-width", "0.1", "--match", "norm:norm"], "the teacher's only 2"),
+        (["--teacher", str(arrays / "logits.npy"), "--online"], "neither run online"),
+    ):
+        assert run(["distill", str(arrays / "images.npz"), *FAST, *further, "--out", str(tmp_path / "run")]) == 2
+        assert message in capsys.readouterr().err.splitlines()[-1]
+        assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +121,7 @@ def test_matched_features(capsys):
         (["digits", "--teacher", "resnet8", "--precision", "half"], "unknown precision 'half'"),
         (["digits", "--teacher", "resnet8", "--views", "2"], "views need augment=True"),
         (["{images}", "--teacher", "{logits}", "--augment"], "neither run online nor label augmented images"),
-        (["{images}", "--teacher", "{logits}", "--match", "norm:norm"], "--match needs a teacher that is trained here"),
+        (["{images}", "--teacher", "{logits}", "--match", "norm:norm"], "with a torch network as teacher only"),
         (["digits", "--teacher", "resnet8", "--match", "norm:far"], "unknown layer 'far'"),
         (["{images}", "--teacher", "{images}"], "neither an ONNX file nor logits"),
     ],

@@ -10,6 +10,7 @@ from torch.nn import functional
 from softlabel import export
 from softlabel.networks.deep import (
     CachedLogits,
+    FeatureMatch,
     Images,
     Objective,
     OnlineTeacher,
@@ -117,6 +118,24 @@ def teacher_in_training_mode(monkeypatch):
     monkeypatch.setattr(teaching, "network_logits", lambda net, pixels, device="cpu": net.train()(pixels))
 
 
+def check_the_teacher_gets_no_gradients():
+    teacher = network(seed=3).eval()
+    for soft in (
+        OnlineTeacher(lambda pixels: teacher(pixels)),
+        cached_logits(lambda pixels: teacher(pixels), images()),
+    ):
+        train_network(network(), images(), images(20, seed=1), TRAINING, Objective(1.0, 2.0), soft=soft)
+    match = FeatureMatch("2", "2")
+    train_network(
+        network(), images(), images(20, seed=1), TRAINING, Objective(feature_weight=1.0), teacher=teacher, match=match
+    )
+    assert all(parameter.grad is None for parameter in teacher.parameters())
+
+
+def teacher_in_the_graph(monkeypatch):
+    monkeypatch.setattr(teaching, "ask", lambda answer, pixels: answer(pixels))
+
+
 def logits_softmaxed_twice(monkeypatch):
     soft = Objective.soft
     monkeypatch.setattr(Objective, "soft", lambda self, z, t: soft(self, z, t.softmax(1)))
@@ -165,6 +184,7 @@ def teacher_inside_the_file(monkeypatch):
 MISTAKES = [
     (check_the_student_trains_in_training_mode, always_evaluating),
     (check_the_teacher_stands_still, teacher_in_training_mode),
+    (check_the_teacher_gets_no_gradients, teacher_in_the_graph),
     (check_logits_are_softmaxed_once, logits_softmaxed_twice),
     (check_labels_follow_their_images, shuffled_against_the_cache),
     (check_the_square_of_the_temperature, no_square),
@@ -186,7 +206,7 @@ def test_the_check_holds(check, mistake, tmp_path):
 @pytest.mark.parametrize(("check", "mistake"), MISTAKES, ids=NAMES)
 def test_the_check_notices_the_mistake(check, mistake, tmp_path, monkeypatch):
     mistake(monkeypatch)
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, RuntimeError)):
         call(check, tmp_path)
 
 

@@ -65,6 +65,9 @@ def test_arrays_of_any_layout(tmp_path, shape, found):
         ({"images": np.zeros((3, 4, 4)), "labels": np.zeros(2)}, "3 images, but labels have shape"),
         ({"images": np.zeros((3, 4, 4)), "labels": np.zeros(3)}, "1 class"),
         ({"images": np.full((2, 4, 4), np.inf), "labels": np.arange(2)}, "not finite"),
+        ({"images": np.zeros((0, 4, 4)), "labels": np.zeros(0)}, "holds no images"),
+        ({"images": np.full((2, 4, 4), -1.0), "labels": np.arange(2)}, "fractions from 0 to 1, got -1 to -1"),
+        ({"images": np.full((2, 4, 4), 3.0), "labels": np.arange(2)}, "networks standardise by themselves"),
     ],
 )
 def test_bad_arrays(tmp_path, arrays, message):
@@ -77,6 +80,17 @@ def test_bad_sources(tmp_path):
     (tmp_path / "a.npz").write_bytes(b"no")
     with pytest.raises(InputError, match="cannot be read as an NPZ file"):
         load_images(tmp_path / "a.npz")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot be read as an NPZ file"):
+        load_images(tmp_path / "empty.npz")
+    np.savez(tmp_path / "cut.npz", images=np.zeros((9, 8, 8)), labels=np.arange(9))
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "cut.npz").read_bytes()[:-60])
+    with pytest.raises(InputError, match="cannot be read as an NPZ file"):
+        load_images(tmp_path / "cut.npz")
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    with pytest.raises(InputError, match="not an NPZ file"):
+        load_images(tmp_path / "one.npz")
     with pytest.raises(InputError, match="did you mean 'cifar10'"):
         load_images("cifar")
     with pytest.raises(InputError, match=r"table.csv' does not exist"):

@@ -17,7 +17,7 @@ class Slow(nn.Module):
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
-        self.inner, self.seconds = network(), seconds
+        self.inner, self.seconds = network(channels=3), seconds
 
     def forward(self, x):
         time.sleep(self.seconds if self.training else 0)
@@ -28,9 +28,17 @@ def main() -> None:
     torch.set_num_threads(1)
     checkpoint, result = Path(sys.argv[1]), Path(sys.argv[2])
     net = Slow(float(sys.argv[3]) if len(sys.argv) > 3 else 0.0)
-    soft = cached_logits(network(seed=7).eval(), images())
+    soft = cached_logits(network(seed=7, channels=3).eval(), images(channels=3))
     training = Training(epochs=8, patience=8, batch=8, augment=False, precision="float32")
-    train_network(net, images(), images(40, seed=1), training, Objective(0.7, 2.0), soft=soft, checkpoint=checkpoint)
+    train_network(
+        net,
+        images(channels=3),
+        images(40, channels=3, seed=1),
+        training,
+        Objective(0.7, 2.0),
+        soft=soft,
+        checkpoint=checkpoint,
+    )
     save_file({name: value.contiguous() for name, value in net.state_dict().items()}, result)
 
 

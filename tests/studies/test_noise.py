@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from softlabel.data import add_noise
 from softlabel.lab import Outcome, Results
 from softlabel.studies import running
 from softlabel.studies.noise import Judgement
@@ -48,8 +49,11 @@ def test_noise_is_added_once_and_is_the_same_at_every_level():
     assert sizes[0] == pytest.approx(0.8 * 357, abs=1)
     for part in range(3):
         assert clean[part].labels.tolist() == weak[part].labels.tolist()
-    raw = [noisy_parts(small(), level, 3)[0].pixels for level in (0.1, 0.1)]
-    assert np.array_equal(raw[0], raw[1])
+    clear, dim, loud = (add_noise(np.zeros((4, 9), np.float32), level, 3) for level in (0.0, 0.1, 0.2))
+    assert not clear.any()
+    assert loud == pytest.approx(2 * dim, rel=1e-5)
+    again = noisy_parts(small(), 0.1, 3)
+    assert [part.fingerprint for part in again] == [part.fingerprint for part in weak]
     assert float(weak[0].pixels.mean()) == pytest.approx(0, abs=1e-4)
     assert float(strong[0].pixels.std()) == pytest.approx(1, abs=1e-3)
     other = noisy_parts(small(), 0.0, 4)

@@ -11,7 +11,7 @@ from softlabel.errors import InputError
 from softlabel.export import export_onnx
 from softlabel.networks.deep import CachedLogits, cached_logits, network_logits
 from softlabel.teachers.logit_files import load_logits, network_fingerprint, remembered_logits, save_logits
-from softlabel.teachers.onnx_file import OnnxTeacher
+from softlabel.teachers.onnx_file import OnnxTeacher, _table
 from tests.networks.deep.small import images, network
 
 
@@ -50,7 +50,7 @@ def test_probabilities_become_logits(tmp_path):
     teacher = OnnxTeacher(tmp_path / "t.onnx", 2)
     truth = torch.from_numpy(held.pixels.reshape(60, -1).numpy() @ table).softmax(1)
     assert teacher(held.pixels).softmax(1).numpy() == pytest.approx(truth.numpy(), abs=1e-4)
-    assert teacher.probabilities is True
+    assert teacher.kind == "probabilities"
 
 
 def test_channels_last_flat_and_scaled_inputs(tmp_path):
@@ -70,6 +70,41 @@ def test_one_output_for_two_classes(tmp_path):
     found = OnnxTeacher(tmp_path / "t.onnx", 2)(images().pixels)
     z = images().pixels.reshape(60, -1).numpy() @ table
     assert (found[:, 1] - found[:, 0]).numpy() == pytest.approx(z[:, 0], abs=1e-4)
+
+
+def test_log_odds_that_look_like_probabilities_at_first(tmp_path):
+    """The kind of answers is decided over all images, not by the first few of them."""
+    table = linear_model(tmp_path / "t.onnx", 64, 1, shape=("n", 1, 8, 8))
+    held = images()
+    z = held.pixels.reshape(60, -1).numpy() @ table
+    first = np.argsort(np.abs(z[:, 0] - 0.5))
+    held = held.rows(first.copy())
+    teacher = OnnxTeacher(tmp_path / "t.onnx", 2)
+    assert teacher.decide(held.pixels) == "logits"
+    found = teacher(held.pixels[:2])
+    assert (found[:, 1] - found[:, 0]).numpy() == pytest.approx(z[first[:2], 0], abs=1e-4)
+    assert OnnxTeacher(tmp_path / "t.onnx", 2, kind="logits").decide(held.pixels[:2]) == "logits"
+    with pytest.raises(InputError, match="logits or probabilities"):
+        OnnxTeacher(tmp_path / "t.onnx", 2, kind="classes")
+
+
+@pytest.mark.parametrize("batch", [1, 7, 60])
+def test_models_of_fixed_batch(tmp_path, batch):
+    table = linear_model(tmp_path / "t.onnx", 64, 3, shape=(batch, 1, 8, 8))
+    held = images(classes=3)
+    truth = held.pixels.reshape(60, -1).numpy() @ table
+    assert OnnxTeacher(tmp_path / "t.onnx", 3)(held.pixels).numpy() == pytest.approx(truth, abs=1e-3)
+    assert OnnxTeacher(tmp_path / "t.onnx", 3)(held.pixels[:5]).shape == (5, 3)
+
+
+def test_parameters_are_counted(tmp_path):
+    linear_model(tmp_path / "t.onnx", 64, 3, shape=("n", 64))
+    assert OnnxTeacher(tmp_path / "t.onnx", 3).parameters == 192
+
+
+def test_lists_of_probabilities_by_class():
+    answer = [{1: 0.25, 0: 0.75}, {0: 0.5, 1: 0.5}]
+    assert _table(answer, 2).tolist() == [[0.75, 0.25], [0.5, 0.5]]
 
 
 def test_onnx_files_that_do_not_fit(tmp_path):
@@ -115,6 +150,13 @@ def test_npy_logits(tmp_path):
         np.save(tmp_path / f"{name}.npy", wrong)
         with pytest.raises(InputError, match=message):
             load_logits(tmp_path / f"{name}.npy", images())
+    np.savez(tmp_path / "several.npz", a=table)
+    (tmp_path / "several.npz").rename(tmp_path / "several.npy")
+    with pytest.raises(InputError, match="one table, not several"):
+        load_logits(tmp_path / "several.npy", images())
+    (tmp_path / "empty.npy").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_logits(tmp_path / "empty.npy", images())
     (tmp_path / "no.npy").write_bytes(b"x")
     with pytest.raises(InputError, match="cannot be read"):
         load_logits(tmp_path / "no.npy", images())

@@ -69,13 +69,22 @@ def distill(
 
     Example: softlabel distill images.npz --teacher logits.npy --student resnet8 --temperature 2
     """
+    import torch
+
     from softlabel.data.image_sets import load_images
     from softlabel.errors import InputError, require
-    from softlabel.networks.deep import FeatureMatch, Objective, Training, build_network
-    from softlabel.networks.deep.features import find_layer
-    from softlabel.studies.distilling import claim_folder, cut
+    from softlabel.networks.deep import (
+        CachedLogits,
+        FeatureMatch,
+        Objective,
+        Training,
+        build_network,
+        cached_logits,
+    )
+    from softlabel.studies.distilling import answer_latency, check_distillation, claim_folder, cut, train_teacher
     from softlabel.studies.distilling import distill as run
-    from softlabel.teachers.logit_files import file_fingerprint
+    from softlabel.teachers.logit_files import file_fingerprint, remembered_logits
+    from softlabel.teachers.onnx_file import OnnxTeacher
 
     require(seed >= 0, f"--seed must not be negative, got {seed}")
     training = Training(epochs, patience, batch, rate, decay, augment=augment, views=views, precision=precision,
@@ -93,29 +102,35 @@ def distill(
         "classes": classes, "size": size, "soft_share": soft_share, "temperature": temperature,
         "temperature_on": temperature_on, "smoothing": smoothing, "match": match, "feature_weight": feature_weight,
         "epochs": epochs, "patience": patience, "batch": batch, "rate": rate, "decay": decay, "augment": augment,
-        "views": views, "online": online, "precision": precision, "device": device, "seed": seed,
+        "views": views, "online": online, "teacher_output": teacher_output,
+        "teacher_scale": teacher_scale, "precision": precision, "device": device, "seed": seed,
         "images": parts.train.fingerprint,
         "teacher_content": file_fingerprint(teacher) if Path(teacher).is_file() else None,
     }  # fmt: skip
-    wanted, test_logits = _teacher(teacher, teacher_output, teacher_scale, parts, held)
-    if wanted is None:  # refused before anything is made
-        begun = build_network(teacher, parts.train.classes, parts.train.shape, teacher_width)
-        if layers is not None:
-            find_layer(begun, layers[1])
-    require(
-        layers is None or wanted is None,
-        "--match needs a teacher that is trained here: give --teacher a network's name",
-    )
-    if layers is not None:
-        find_layer(network, layers[0])
+    wanted, whole = _teacher(teacher, teacher_output, teacher_scale, parts, held)
+    begun = wanted or build_network(teacher, parts.train.classes, parts.train.shape, teacher_width)
+    matched = None if layers is None else FeatureMatch(layers[0], layers[1], seed)
+    check_distillation(parts, begun, network, training, objective, smoothing, online, matched)
     if out is not None:
         claim_folder(out, settings)
+    facts, test_logits = None, None
     if wanted is None:
-        wanted = _train_teacher(teacher, teacher_width, parts, training, out)
+        wanted = train_teacher(teacher, parts, teacher_width, training, out, _watch)
+    elif isinstance(wanted, OnnxTeacher):
+        facts = {"parameters": wanted.parameters, "milliseconds": answer_latency(wanted, parts.test)}
+        if not (augment or online):
+            name = f"{settings['teacher_content']} {teacher_output} {teacher_scale}"
+            everything = _whole(held)
+            whole = (
+                cached_logits(wanted, everything) if out is None else remembered_logits(out, wanted, name, everything)
+            )
+    if whole is not None:
+        rows = [torch.from_numpy(part) for part in parts.rows]
+        wanted, test_logits = CachedLogits(whole.logits[rows[0]], parts.train.fingerprint), whole.logits[rows[2]]
     found = run(
         parts, wanted, network, training=training, objective=objective, smoothing=smoothing, online=online,
-        match=None if layers is None else FeatureMatch(layers[0], layers[1], seed), test_logits=test_logits,
-        about={"network": student, "width": width, "classes": list(held.classes)}, folder=out, watch=_watch,
+        match=matched, test_logits=test_logits, teacher_facts=facts, folder=out, watch=_watch,
+        about={"network": student, "width": width, "classes": list(held.classes)},
     )  # fmt: skip
     document = {"dataset": data, "student": student, **found.document}
     if as_json:
@@ -124,36 +139,31 @@ def distill(
         _show(document)
 
 
-def _teacher(teacher: str, output: str | None, scale: float, parts, held):
-    """A teacher from a file with its test logits, or None for a network that is to be trained."""
-    import torch
+def _whole(held) -> Any:
+    from softlabel.networks.deep import Images
 
-    from softlabel.errors import InputError
-    from softlabel.networks.deep import CachedLogits, Images
+    return Images.of(held.pixels, held.labels, len(held.classes))
+
+
+def _teacher(teacher: str, output: str | None, scale: float, parts, held):
+    """A teacher from a file, and its logits on all images where it is a file of logits; None for one to be trained."""
+    from softlabel.errors import InputError, require
     from softlabel.teachers.logit_files import load_logits
     from softlabel.teachers.onnx_file import OnnxTeacher
 
     path = Path(teacher)
     if path.suffix not in (".onnx", ".npy", ".safetensors"):
-        if path.exists():
-            raise InputError(f"teacher '{teacher}' is neither an ONNX file nor logits (.safetensors, .npy)")
+        require(not path.exists(), f"teacher '{teacher}' is neither an ONNX file nor logits (.safetensors, .npy)")
         return None, None
     if not path.exists():
         raise InputError(f"teacher '{teacher}' does not exist")
     if path.suffix == ".onnx":
         answer = OnnxTeacher(path, parts.train.classes, output, scale)
-        answer(parts.train.pixels[:2])
+        answer.columns(parts.train.pixels[:2])  # refused before anything is made
+        answer.decide(parts.train.pixels)
         return answer, None
-    whole = Images.of(held.pixels, held.labels, len(held.classes))
-    logits = load_logits(path, whole).logits
-    rows = [torch.from_numpy(part) for part in parts.rows]
-    return CachedLogits(logits[rows[0]], parts.train.fingerprint), logits[rows[2]]
-
-
-def _train_teacher(name: str, width: float, parts, training, out):
-    from softlabel.studies.distilling import train_teacher
-
-    return train_teacher(name, parts, width, training, out, _watch)
+    found = load_logits(path, _whole(held))
+    return found, found
 
 
 def _watch(arm: str, epoch: int, found) -> None:

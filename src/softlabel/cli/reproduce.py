@@ -7,7 +7,7 @@ import typer
 
 from softlabel.cli import options
 
-Study = Annotated[str, typer.Argument(metavar="NAME", help="table1 or kernel-regime.")]
+Study = Annotated[str, typer.Argument(metavar="NAME", help="table1, figure1 or kernel-regime.")]
 Preset = Annotated[str, typer.Option(help="quick, standard or paper.")]
 
 

@@ -1,10 +1,13 @@
 """Images with classes, from a named set, a file of arrays, or a folder with one subfolder for each class."""
 
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 
 from softlabel.data.catalogue import CATALOGUE, find
 from softlabel.data.loading import load
@@ -66,21 +69,25 @@ def _named(name: str, classes: str | Sequence[str] | None) -> ImageSet:
 
 def _arrays(path: Path) -> ImageSet:
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with path.open("rb") as file:
+            held = np.load(file, allow_pickle=False)
+            if not isinstance(held, NpzFile):
+                raise InputError(f"'{path}' is one array, not an NPZ file with images and labels")
             missing = {"images", "labels"} - set(held.files)
             require(
                 not missing, f"'{path}' has no array '{', '.join(sorted(missing))}'; it holds {', '.join(held.files)}"
             )
             images, labels = held["images"], held["labels"]
-    except (OSError, ValueError) as problem:
-        if isinstance(problem, InputError):
-            raise
+    except InputError:
+        raise
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
         raise InputError(f"'{path}' cannot be read as an NPZ file: {problem}") from None
     require(
         images.ndim in (3, 4) and images.dtype.kind in "uif",
         f"'{path}': images must be numbers, (n, height, width[, channels]) or (n, channels, height, width), got "
         f"{images.dtype} {images.shape}",
     )
+    require(images.size > 0, f"'{path}' holds no images")
     require(labels.shape == (len(images),), f"'{path}': {len(images)} images, but labels have shape {labels.shape}")
     if images.ndim == 3:
         images = images[:, None]
@@ -88,8 +95,13 @@ def _arrays(path: Path) -> ImageSet:
         images = images.transpose(0, 3, 1, 2)
     pixels = images.astype(np.float32)
     require(bool(np.isfinite(pixels).all()), f"'{path}': images hold values that are not finite")
-    if images.dtype == np.uint8 or pixels.max() > 1.5:
-        pixels = pixels / np.float32(255)
+    if images.dtype.kind in "ui":
+        pixels = pixels / np.float32(np.iinfo(images.dtype).max if images.dtype.itemsize == 1 else 255)
+    require(
+        float(pixels.min()) >= 0 and float(pixels.max()) <= 1,
+        f"'{path}': pixels must be whole numbers up to 255, or fractions from 0 to 1, got {pixels.min():g} to "
+        f"{pixels.max():g}; networks standardise by themselves",
+    )
     names, places = np.unique(labels, return_inverse=True)
     _enough(path, names)
     return ImageSet(path.name, pixels, places, tuple(str(name) for name in names))

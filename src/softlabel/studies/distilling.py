@@ -8,7 +8,7 @@ import copy
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +39,12 @@ from softlabel.networks.deep import (
     score_logits,
     train_network,
 )
+from softlabel.networks.deep.features import Tap, feature_loss
 from softlabel.networks.deep.parity import precision_parity
 from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import Answer, CachedLogits, SoftLabels
 from softlabel.networks.deep.training import Epoch
-from softlabel.teachers.logit_files import network_fingerprint, remembered_logits, save_logits
+from softlabel.teachers.logit_files import network_fingerprint, remembered_logits
 
 TIMED = 30
 Watch = Callable[[str, int, Epoch], None]
@@ -92,6 +93,7 @@ def distill(
     online: bool = False,
     match: FeatureMatch | None = None,
     test_logits: Tensor | None = None,
+    teacher_facts: dict[str, Any] | None = None,
     about: dict[str, Any] | None = None,
     folder: Path | None = None,
     watch: Watch | None = None,
@@ -103,12 +105,13 @@ def distill(
     objective       of the soft arm; by default soft labels alone at temperature 4 on both sides
     online          the teacher runs on every batch instead of once
     test_logits     the teacher's on the test images, where it is given as logits
+    teacher_facts   parameters and milliseconds of a teacher that is no torch network
     about           network, width and classes, so that saved students can be built again
     folder          for checkpoints, the teacher's logits, and the students as safetensors and ONNX
     """
     training = training or Training()
     objective = objective or Objective(1.0, 4.0)
-    require(0 <= smoothing < 1, f"smoothing must lie in [0, 1), got {smoothing}")
+    check_distillation(parts, teacher, student, training, objective, smoothing, online, match)
     start = student if isinstance(student, Prepared) else prepared_for(student, parts.train)
     soft = _soft_labels(parts, teacher, training, objective, online, folder)
     network = teacher if isinstance(teacher, nn.Module) else None
@@ -124,15 +127,15 @@ def distill(
             checkpoint=None if folder is None else folder / "checkpoints" / f"{arm}.safetensors",
             observe=None if watch is None else (lambda epoch, found, arm=arm: watch(arm, epoch, found)),
         )  # fmt: skip
-    taught = test_logits if test_logits is not None else _test_logits(teacher, parts.test)
+    taught = test_logits if test_logits is not None else _test_logits(teacher, parts.test, training.device)
     students = {arm: run.network for arm, run in runs.items()}
     document = {
         "images": {
             "train": len(parts.train), "validation": len(parts.validation), "test": len(parts.test),
             "shape": list(parts.train.shape), "classes": parts.train.classes,
         },
-        "teacher": _teacher_scores(teacher, taught, parts.test),
-        "arms": {arm: _arm(run, parts.test, taught) for arm, run in runs.items()},
+        "teacher": _teacher_scores(teacher, taught, parts.test) | (teacher_facts or {}),
+        "arms": {arm: _arm(run, parts.test, taught, training.device) for arm, run in runs.items()},
         "precision": _precision(start, parts.train, training),
         "training": asdict(training),
         "objective": asdict(objective),
@@ -142,6 +145,37 @@ def distill(
         document["exported"] = _export(students, parts.test, about, folder)
         write_file(folder / "results.json", json.dumps(document, indent=2) + "\n")
     return Distilled(document, students)  # type: ignore[arg-type]
+
+
+def check_distillation(
+    parts: Parts,
+    teacher: nn.Module | Answer | CachedLogits,
+    student: nn.Module,
+    training: Training,
+    objective: Objective,
+    smoothing: float,
+    online: bool,
+    match: FeatureMatch | None,
+) -> None:
+    """Refuse what cannot work before anything is trained."""
+    require(0 <= smoothing < 1, f"smoothing must lie in [0, 1), got {smoothing}")
+    require(
+        not (objective.needs_logits and isinstance(teacher, CachedLogits) and (training.augment or online)),
+        "a teacher given as logits can neither run online nor label augmented images; give the teacher itself",
+    )
+    if match is None:
+        return
+    require(objective.feature_weight > 0, "matched features need a feature weight above 0")
+    require(isinstance(teacher, nn.Module), "features can be matched with a torch network as teacher only")
+    assert isinstance(teacher, nn.Module)
+    few, taps = parts.train.pixels[:2], [Tap(student, match.student_layer), Tap(teacher, match.teacher_layer)]
+    try:
+        network_logits(student.cpu(), few)
+        network_logits(teacher.cpu(), few)
+        feature_loss(taps[0].take(), taps[1].take(), match.seed)
+    finally:
+        for tap in taps:
+            tap.close()
 
 
 def _soft_labels(
@@ -156,10 +190,6 @@ def _soft_labels(
     if not objective.needs_logits:
         return None
     if isinstance(teacher, CachedLogits):
-        require(
-            not (training.augment or online),
-            "a teacher given as logits can neither run online nor label augmented images; give the teacher itself",
-        )
         return teacher
     answer = module_answer(teacher, training.device) if isinstance(teacher, nn.Module) else teacher
     if training.augment and training.views is not None and not online:
@@ -167,17 +197,14 @@ def _soft_labels(
     if training.augment or online:
         return OnlineTeacher(answer)
     if folder is None or not isinstance(teacher, nn.Module):
-        found = cached_logits(answer, parts.train)
-        if folder is not None:
-            save_logits(folder / "teacher-logits.safetensors", found, type(teacher).__name__)
-        return found
-    return remembered_logits(folder, teacher, network_fingerprint(teacher), parts.train)
+        return cached_logits(answer, parts.train)
+    return remembered_logits(folder, answer, network_fingerprint(teacher), parts.train)
 
 
-def _test_logits(teacher: nn.Module | Answer | CachedLogits, test: Images) -> Tensor | None:
+def _test_logits(teacher: nn.Module | Answer | CachedLogits, test: Images, device: str) -> Tensor | None:
     if isinstance(teacher, CachedLogits):
         return None
-    return cached_logits(teacher, test).logits
+    return cached_logits(teacher, test, device).logits
 
 
 def _teacher_scores(teacher: nn.Module | Answer | CachedLogits, taught: Tensor | None, test: Images) -> dict[str, Any]:
@@ -191,8 +218,8 @@ def _teacher_scores(teacher: nn.Module | Answer | CachedLogits, taught: Tensor |
     }
 
 
-def _arm(run: DeepRun, test: Images, taught: Tensor | None) -> dict[str, Any]:
-    logits = network_logits(run.network, test.pixels)
+def _arm(run: DeepRun, test: Images, taught: Tensor | None, device: str) -> dict[str, Any]:
+    logits = network_logits(run.network, test.pixels, device)
     with_teacher = {"agreement": None, "kl": None} if taught is None else agreement(logits, taught)
     return {
         **asdict(score_logits(logits, test.labels)),
@@ -205,16 +232,27 @@ def _arm(run: DeepRun, test: Images, taught: Tensor | None) -> dict[str, Any]:
     }
 
 
-@torch.no_grad()
 def latency(network: nn.Module, images: Images) -> float:
     """Median milliseconds for one image on this machine."""
-    one = images.pixels[:1]
     device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
     network.eval()
+
+    def answer(pixels: Tensor) -> Tensor:
+        found = network(pixels.to(device))
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        return found
+
+    return answer_latency(answer, images)
+
+
+@torch.no_grad()
+def answer_latency(answer: Answer, images: Images) -> float:
+    """The same for any function of images."""
     times = []
     for _ in range(TIMED):
         began = time.perf_counter()
-        network(one.to(device))
+        answer(images.pixels[:1])
         times.append(time.perf_counter() - began)
     return float(np.median(times) * 1000)
 
@@ -255,7 +293,7 @@ def train_teacher(
         build_network(name, parts.train.classes, parts.train.shape, width, training.seed), parts.train
     )
     run = train_network(
-        network, parts.train, parts.validation, replace(training, augment=training.augment),
+        network, parts.train, parts.validation, training,
         checkpoint=None if folder is None else folder / "checkpoints" / "teacher.safetensors",
         observe=None if watch is None else (lambda epoch, found: watch("teacher", epoch, found)),
     )  # fmt: skip

@@ -30,9 +30,11 @@ def load_logits(path: str | Path, images: Images, teacher: str | None = None) ->
     path = Path(path)
     if path.suffix == ".npy":
         try:
-            table = np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as problem:
+            with path.open("rb") as file:
+                table = np.load(file, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as problem:
             raise InputError(f"logits '{path}' cannot be read: {problem}") from None
+        require(isinstance(table, np.ndarray), f"logits '{path}' must be one table, not several")
         require(table.dtype.kind == "f", f"logits '{path}' must be numbers with a fraction, got {table.dtype}")
         found = CachedLogits(torch.from_numpy(table.astype(np.float32)), images.fingerprint)
     else:
@@ -43,7 +45,7 @@ def load_logits(path: str | Path, images: Images, teacher: str | None = None) ->
         require(metadata.get("transform", "none") == "none", f"logits '{path}' are of transformed images")
     require(bool(torch.isfinite(found.logits).all()), f"logits '{path}' hold values that are not finite")
     try:
-        found.check(images, augmented=False)
+        found.check_images(images)
     except InputError as problem:
         raise InputError(f"'{path}': {problem}") from None
     if looks_like_probabilities(found.logits):

@@ -10,6 +10,7 @@ from torch import Tensor
 from softlabel.errors import InputError, require
 
 BATCH = 512
+KINDS = ("logits", "probabilities")
 
 
 class OnnxTeacher:
@@ -17,10 +18,13 @@ class OnnxTeacher:
 
     output      name of the output to take; by default the first table of numbers with a column for every class
     scale       what pixels in [0, 1] are multiplied by for it
-    Probabilities are told from logits by their values (not negative, rows adding up to 1) and become their logarithms.
+    kind        "logits" or "probabilities" (which become their logarithms); by default `decide` tells them apart
+    A single column stands for class 1 of two: its log-odds, or its probability.
     """
 
-    def __init__(self, path: str | Path, classes: int, output: str | None = None, scale: float = 1.0) -> None:
+    def __init__(
+        self, path: str | Path, classes: int, output: str | None = None, scale: float = 1.0, kind: str | None = None
+    ) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -30,7 +34,8 @@ class OnnxTeacher:
         except Exception as problem:
             reason = str(problem).splitlines()[0]
             raise InputError(f"teacher '{path}' cannot be read as an ONNX model: {reason}") from None
-        self.path, self.classes, self.scale = Path(path), classes, scale
+        require(kind is None or kind in KINDS, f"an ONNX teacher answers with logits or probabilities, not '{kind}'")
+        self.path, self.classes, self.scale, self.kind = Path(path), classes, scale, kind
         given = self.session.get_inputs()
         require(len(given) == 1, f"teacher '{path}' takes {len(given)} inputs; one is needed")
         self.given = given[0]
@@ -40,19 +45,41 @@ class OnnxTeacher:
             f"teacher '{path}' has no output '{output}'; there are {', '.join(names)}",
         )
         self.names = [output] if output is not None else names
-        self.probabilities: bool | None = None
+
+    @property
+    def parameters(self) -> int:
+        """Numbers in the model's initialisers."""
+        import onnx
+
+        model = onnx.load(str(self.path))
+        return int(sum(np.prod(tensor.dims, dtype=np.int64) for tensor in model.graph.initializer))
+
+    def decide(self, pixels: Tensor) -> str:
+        """Tell probabilities from logits by all these answers: none negative, and rows adding up to 1."""
+        if self.kind is None:
+            table = self.columns(pixels)
+            sums = table.sum(1) if table.shape[1] > 1 else np.ones(len(table))
+            self.kind = KINDS[bool(table.min() >= 0 and table.max() <= 1 and np.abs(sums - 1).max() < 1e-3)]
+        return self.kind
 
     def __call__(self, pixels: Tensor) -> Tensor:
-        """Logits (n, classes)."""
+        """Logits (n, classes); what kind of answers these are must be known or is decided by these."""
+        kind = self.decide(pixels)
+        table = self.columns(pixels)
+        if table.shape[1] == 1:
+            table = np.concatenate([1 - table if kind == "probabilities" else np.zeros_like(table), table], axis=1)
+        return torch.from_numpy(np.log(np.maximum(table, 1e-12)) if kind == "probabilities" else table)
+
+    def columns(self, pixels: Tensor) -> np.ndarray:
+        """The model's answers as they are, (n, classes) or (n, 1)."""
         prepared = self._prepared(pixels)
         fixed = self.given.shape[0] if isinstance(self.given.shape[0], int) else None
         batch = fixed or BATCH
-        require(
-            fixed is None or len(prepared) % fixed == 0 or fixed == 1,
-            f"teacher '{self.path}' takes batches of exactly {fixed} images; export it with a batch of any size",
-        )
+        missing = 0 if fixed is None else -len(prepared) % fixed
+        if missing:  # a model of fixed batch gets its last one filled up
+            prepared = np.concatenate([prepared, np.repeat(prepared[-1:], missing, axis=0)])
         parts = [self._ask(prepared[begin : begin + batch]) for begin in range(0, len(prepared), batch)]
-        return torch.from_numpy(np.concatenate(parts))
+        return np.concatenate(parts)[: len(prepared) - missing]
 
     def _prepared(self, pixels: Tensor) -> np.ndarray:
         """Images as the model takes them: channels first or last, or flat."""
@@ -81,30 +108,24 @@ class OnnxTeacher:
             answers: Any = self.session.run(self.names, {self.given.name: images.astype(kind)})
         except Exception as problem:
             raise InputError(f"teacher '{self.path}' fails on the images: {str(problem).splitlines()[0]}") from None
-        tables = [
-            np.asarray(answer, dtype=np.float32) for answer in answers
-            if isinstance(answer, np.ndarray) and answer.dtype.kind == "f"
-        ]  # fmt: skip
-        tables = [table.reshape(len(images), -1) for table in tables if table.size % len(images) == 0]
-        columns = [table.shape[1] for table in tables]
+        tables = [table for answer in answers if (table := _table(answer, len(images))) is not None]
         found = next((table for table in tables if table.shape[1] == self.classes), None)
         if found is None and self.classes == 2:
-            one = next((table for table in tables if table.shape[1] == 1), None)
-            found = None if one is None else self._two(one)
+            found = next((table for table in tables if table.shape[1] == 1), None)
         if found is None:
+            columns = [table.shape[1] for table in tables]
             raise InputError(
                 f"teacher '{self.path}' answers with {columns or 'no'} columns, the data have {self.classes} classes"
             )
         require(bool(np.isfinite(found).all()), f"teacher '{self.path}' answers with values that are not finite")
-        return self._logits(found)
+        return found
 
-    def _two(self, one: np.ndarray) -> np.ndarray:
-        """Two columns from one: a probability of class 1, or its log-odds."""
-        if one.min() >= 0 and one.max() <= 1:
-            return np.concatenate([1 - one, one], axis=1)
-        return np.concatenate([np.zeros_like(one), one], axis=1)
 
-    def _logits(self, table: np.ndarray) -> np.ndarray:
-        if self.probabilities is None:
-            self.probabilities = bool(table.min() >= 0 and np.abs(table.sum(1) - 1).max() < 1e-3)
-        return np.log(np.maximum(table, 1e-12)) if self.probabilities else table
+def _table(answer: Any, rows: int) -> np.ndarray | None:
+    """An answer as a table of numbers, if it is one; a list of {class: probability} counts, classes in order."""
+    if isinstance(answer, list) and len(answer) == rows and all(isinstance(row, dict) for row in answer):
+        keys = sorted(answer[0])
+        return np.array([[row[key] for key in keys] for row in answer], dtype=np.float32)
+    if not isinstance(answer, np.ndarray) or answer.dtype.kind != "f" or answer.size % rows:
+        return None
+    return np.asarray(answer, dtype=np.float32).reshape(rows, -1)

@@ -20,6 +20,6 @@ def images(n: int = 60, classes: int = 2, size: int = 8, channels: int = 1, seed
 def network(classes: int = 2, size: int = 8, channels: int = 1, seed: int = 0, dropout: float = 0.2) -> nn.Module:
     torch.manual_seed(seed)
     return nn.Sequential(
-        nn.Conv2d(channels, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(dropout),
-        nn.Linear(4 * size * size, classes),
+        nn.Conv2d(channels, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1), nn.Flatten(),
+        nn.Dropout(dropout), nn.Linear(4 * size * size, classes),
     )  # fmt: skip

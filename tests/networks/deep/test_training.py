@@ -27,6 +27,7 @@ from softlabel.networks.deep.evaluation import calibration_error
 from softlabel.networks.deep.features import Tap
 from softlabel.networks.deep.parity import precision_parity
 from softlabel.networks.deep.prepared import prepared_for
+from softlabel.networks.deep.training import Lesson, Trainer
 from tests.networks.deep.small import images, network
 
 FAST = Training(epochs=4, patience=4, batch=16, precision="float32")
@@ -85,12 +86,44 @@ def test_one_output_serves_two_classes():
     assert run.network(images().pixels).shape == (60, 1)
 
 
-def test_gradients_are_clipped():
-    net = network(dropout=0.0)
-    huge = images()
-    loud = Images.of(huge.pixels * 1e4, huge.labels, 2)
-    run = train_network(net, loud, loud, Training(epochs=1, batch=16, clip=1e-3, precision="float32"))
+@pytest.mark.parametrize(("clip", "largest"), [(1e-3, 1e-3), (1e30, None)])
+def test_gradients_are_clipped(clip, largest, monkeypatch):
+    seen = []
+    step = torch.optim.Adam.step
+
+    def watched(self, *rest):
+        norms = [p.grad.norm() for group in self.param_groups for p in group["params"]]
+        seen.append(float(torch.stack(norms).norm()))
+        return step(self, *rest)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    train(training=Training(epochs=1, batch=16, clip=clip, precision="float32"))
+    assert (max(seen) <= largest * 1.001) if largest else (max(seen) > 1e-2)
+
+
+def test_weights_that_leave_the_finite_numbers_with_the_last_step_are_said():
+    with pytest.raises(DivergedError, match="epoch 1"):
+        train(training=Training(epochs=1, batch=60, rate=1e38, clip=1e30, precision="float32"))
+
+
+def test_a_last_batch_of_one_image_joins_the_one_before():
+    net = build_network("resnet8", 2, (1, 4, 4), 0.25)  # ends with one place for each channel
+    run = train_network(net, images(33, size=4), images(20, size=4, seed=1), Training(epochs=1, batch=16))
     assert np.isfinite(run.epochs[0].loss)
+
+
+def test_features_are_matched_over_the_whole_batch():
+    """More images than a teacher is asked for at once elsewhere."""
+    held = images(600, size=4)
+    lesson = Lesson(held, held, Training(batch=600, precision="float32"), Objective(feature_weight=1.0),
+                    teacher=network(size=4, seed=2), match=FeatureMatch("2", "2"))  # fmt: skip
+    trainer = Trainer(network(size=4, dropout=0.0), lesson)
+    trainer.network.train()
+    trainer.network(held.pixels)
+    found = trainer._features(held.pixels)
+    own = trainer.network[:3](held.pixels)
+    known = lesson.teacher.eval()[:3](held.pixels)
+    assert found.item() == pytest.approx((own - known).square().mean().item(), rel=1e-3)
 
 
 def test_a_training_that_leaves_the_finite_numbers_is_said():
@@ -139,9 +172,16 @@ def test_views_equal_an_online_teacher_on_augmented_images():
     assert sorted(views.held) == [0, 1]
 
 
-def test_resuming_gives_the_weights_of_an_uninterrupted_run(tmp_path):
-    whole = train(training=Training(epochs=6, batch=16, precision="float32")).network
+@pytest.mark.parametrize("name", ["vgg2+3", "resnet8"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_resuming_gives_the_weights_of_an_uninterrupted_run(tmp_path, name, precision):
+    """Three channels and several convolutions: their moments must come back in the layout of their weights."""
+    training = Training(epochs=5, batch=16, precision=precision)
     path = tmp_path / "state.safetensors"
+
+    def train(**options):
+        net = build_network(name, 2, (3, 8, 8), 0.1)
+        return train_network(net, images(channels=3), images(40, channels=3, seed=1), training, **options)
 
     class Stop(Exception):
         pass
@@ -150,13 +190,13 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tmp_path):
         if epoch == 3:
             raise Stop
 
+    whole = train().network
     with pytest.raises(Stop):
-        train(training=Training(epochs=6, batch=16, precision="float32"), checkpoint=path, observe=stop)
-    again = train(training=Training(epochs=6, batch=16, precision="float32"), checkpoint=path)
-    assert len(again.epochs) == 6
+        train(checkpoint=path, observe=stop)
+    again = train(checkpoint=path)
+    assert len(again.epochs) == 5
     assert torch.equal(weights(again.network), weights(whole))
-    done = train(training=Training(epochs=6, batch=16, precision="float32"), checkpoint=path)
-    assert torch.equal(weights(done.network), weights(whole))
+    assert torch.equal(weights(train(checkpoint=path).network), weights(whole))
 
 
 @pytest.mark.parametrize(
@@ -174,6 +214,40 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path, change, what):
     train(checkpoint=path, soft=soft)
     with pytest.raises(InputError, match=what):
         train(**({"checkpoint": path, "soft": soft} | change))
+
+
+@pytest.mark.parametrize("kind", ["online", "views", "match"])
+def test_a_checkpoint_knows_its_teacher(tmp_path, kind):
+    path = tmp_path / "state.safetensors"
+
+    def train_by(teacher):
+        answer = module_answer(teacher)
+        if kind == "match":
+            return train(checkpoint=path, objective=Objective(feature_weight=1.0), teacher=teacher,
+                         match=FeatureMatch("2", "2"))  # fmt: skip
+        soft = OnlineTeacher(answer) if kind == "online" else ViewLogits(answer, images(), 0)
+        training = Training(epochs=2, batch=16, precision="float32", augment=kind == "views")
+        return train(checkpoint=path, training=training, objective=Objective(1.0), soft=soft)
+
+    train_by(network(seed=3))
+    train_by(network(seed=3))
+    with pytest.raises(InputError, match="is of another training"):
+        train_by(network(seed=4))
+
+
+def test_views_of_another_seed_are_refused():
+    views = ViewLogits(module_answer(network(seed=7)), images(), seed=1)
+    with pytest.raises(InputError, match="drawn by seed 1, the training draws by 0"):
+        train(training=Training(epochs=1, augment=True, views=2), objective=Objective(1.0), soft=views)
+
+
+def test_any_function_may_teach():
+    teacher = network(seed=7).eval()
+    soft = cached_logits(lambda pixels: teacher(pixels), images())
+    assert not soft.logits.requires_grad
+    train(objective=Objective(1.0), soft=soft)
+    train(objective=Objective(1.0), soft=OnlineTeacher(lambda pixels: teacher(pixels)))
+    assert all(parameter.grad is None for parameter in teacher.parameters())
 
 
 def test_a_broken_checkpoint_is_said(tmp_path):
@@ -229,7 +303,7 @@ def test_wide_teachers_give_knowledge_of_some_units():
         ({"objective": Objective(feature_weight=1.0)}, "names of both layers"),
         (
             {"objective": Objective(feature_weight=1.0), "teacher": network(), "match": FeatureMatch("7", "2")},
-            "unknown layer '7': there are 0, 1, 2, 3, 4, 5",
+            "unknown layer '7': there are 0, 1, 2, 3, 4, 5, 6",
         ),
         (
             {"objective": Objective(1.0), "soft": CachedLogits(torch.zeros(60, 2), "another")},
@@ -259,6 +333,7 @@ def test_bad_trainings(options, message):
         ({"precision": "half"}, "unknown precision"),
         ({"views": 2}, "views need augment"),
         ({"device": "cuda"}, "no CUDA device"),
+        ({"device": "gpu"}, "device must be cpu, cuda"),
     ],
 )
 def test_bad_settings(values, message):
@@ -280,6 +355,18 @@ def test_parity_of_precisions_is_small_and_leaves_the_network():
     assert 0 < found.relative_error < 0.1
     assert found.cosine > 0.99
     assert torch.equal(weights(net), before)
+
+
+def test_parity_takes_networks_with_parts_that_only_train():
+    class Helped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.helper = network(), nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.helper(self.inner(x)) if self.training else self.inner(x)
+
+    assert precision_parity(Helped(), images()).cosine > 0.99
 
 
 def test_prepared_networks_see_mean_0_and_spread_1():

@@ -64,9 +64,10 @@ def read_checkpoint(path: Path, belongs_to: dict[str, Any]) -> Checkpoint | None
 
 
 def restore_moments(optimiser: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
-    """Put Adam's moments back."""
+    """Put Adam's moments back, laid out in memory as their parameters are: the fused update walks both in step."""
     for place, parameter in enumerate(optimiser.param_groups[0]["params"]):
-        names = [name for name in MOMENTS if f"{place}.{name}" in moments]
+        held = {name: moments[f"{place}.{name}"] for name in MOMENTS if f"{place}.{name}" in moments}
         optimiser.state[parameter] = {
-            name: moments[f"{place}.{name}"].to("cpu" if name == "step" else parameter.device) for name in names
+            name: value.to(parameter.device) if name == "step" else torch.empty_like(parameter).copy_(value)
+            for name, value in held.items()
         }

@@ -38,7 +38,8 @@ def _gradient(network: nn.Module, images: Images, rounded: bool) -> Tensor:
         with torch.autocast(device.type, torch.bfloat16, enabled=rounded):
             logits = network(images.pixels[:SAMPLE].to(device))
         loss = functional.cross_entropy(two_columns(logits.float()), images.labels[:SAMPLE].to(device))
-        found = torch.autograd.grad(loss, parameters)
+        found = torch.autograd.grad(loss, parameters, allow_unused=True)
     finally:
         network.train(was_training)
-    return torch.cat([part.reshape(-1).double() for part in found])
+    parts = [torch.zeros_like(p) if part is None else part for p, part in zip(parameters, found, strict=True)]
+    return torch.cat([part.reshape(-1).double() for part in parts])

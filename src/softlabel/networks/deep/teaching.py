@@ -8,6 +8,7 @@ online      the teacher runs on every batch
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,18 @@ from softlabel.networks.deep.images import Images, augment
 
 Answer = Callable[[Tensor], Tensor]
 """Images (n, c, h, w) to logits (n, classes)."""
+
+CHUNK = 512
+PROBE = 8  # images whose answers tell one teacher from another
+
+
+class Seen(Protocol):
+    """What of a training decides which images a student sees."""
+
+    @property
+    def augment(self) -> bool: ...
+    @property
+    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +43,17 @@ class CachedLogits:
     @property
     def identity(self) -> str:
         """Of the logits: a training that goes on must have the same."""
-        return hashlib.sha256(self.logits.contiguous().numpy().tobytes()).hexdigest()[:20]
+        return _digest(self.logits)
 
-    def check(self, images: Images, augmented: bool) -> None:
-        require(not augmented, "cached logits belong to images as they are; with augmentation use views or online=True")
+    def check(self, images: Images, training: Seen) -> None:
+        require(
+            not training.augment,
+            "cached logits belong to images as they are; with augmentation use views or online=True",
+        )
+        self.check_images(images)
+
+    def check_images(self, images: Images) -> None:
+        """Whether these are logits of these images."""
         require(
             self.logits.shape == (len(images), images.classes),
             f"logits have shape {tuple(self.logits.shape)}, there are {len(images)} images of {images.classes} classes",
@@ -56,53 +76,77 @@ class ViewLogits:
     images: Images
     seed: int
     held: dict[int, Tensor] = field(default_factory=dict)
-    identity: str = "views"
 
-    def check(self, images: Images, augmented: bool) -> None:
-        require(augmented, "views are of augmented images; without augmentation use cached logits")
+    @property
+    def identity(self) -> str:
+        """Of the teacher, by what it says to the first images."""
+        return "views " + _digest(ask(self.answer, self.images.pixels[:PROBE]))
+
+    def check(self, images: Images, training: Seen) -> None:
+        require(training.augment, "views are of augmented images; without augmentation use cached logits")
+        require(
+            training.seed == self.seed,
+            f"views were drawn by seed {self.seed}, the training draws by {training.seed}; they must be the same",
+        )
         require(images.fingerprint == self.images.fingerprint, "views are of other images than these")
+        _check_answer(self.answer, images)
 
     def for_batch(self, places: Tensor, pixels: Tensor, view: int) -> Tensor:
         if view not in self.held:
             rows = torch.arange(len(self.images))
             parts = [
-                self.answer(augment(self.images.pixels[part], part, len(rows), self.seed, view))
-                for part in rows.split(512)
+                ask(self.answer, augment(self.images.pixels[part], part, len(rows), self.seed, view))
+                for part in rows.split(CHUNK)
             ]
             self.held[view] = torch.cat(parts)
         return self.held[view][places]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class OnlineTeacher:
     """A teacher that runs on every batch."""
 
     answer: Answer
-    identity: str = "online"
+    identity: str = ""
 
-    def check(self, images: Images, augmented: bool) -> None:
-        with torch.no_grad():
-            shape = tuple(self.answer(images.pixels[:2]).shape)
-        require(
-            shape == (min(2, len(images)), images.classes),
-            f"the teacher answers with shape {shape} to {min(2, len(images))} images of {images.classes} classes",
-        )
+    def check(self, images: Images, training: Seen) -> None:
+        _check_answer(self.answer, images)
+        self.identity = "online " + _digest(ask(self.answer, images.pixels[:PROBE]))
 
     def for_batch(self, places: Tensor, pixels: Tensor, view: int) -> Tensor:
-        with torch.no_grad():
-            return self.answer(pixels)
+        return ask(self.answer, pixels)
 
 
 SoftLabels = CachedLogits | ViewLogits | OnlineTeacher
 
 
+@torch.no_grad()
+def ask(answer: Answer, pixels: Tensor) -> Tensor:
+    """What a teacher says, outside of any graph."""
+    return answer(pixels).detach().float().cpu()
+
+
+def _check_answer(answer: Answer, images: Images) -> None:
+    few = images.pixels[:2]
+    shape = tuple(ask(answer, few).shape)
+    require(
+        shape == (len(few), images.classes),
+        f"the teacher answers with shape {shape} to {len(few)} images of {images.classes} classes",
+    )
+
+
+def _digest(table: Tensor) -> str:
+    return hashlib.sha256(table.contiguous().numpy().tobytes()).hexdigest()[:20]
+
+
 def module_answer(teacher: nn.Module, device: str = "cpu") -> Answer:
-    """A network as a teacher: in evaluation mode, without gradients."""
+    """A network as a teacher: on its device, in evaluation mode, without gradients."""
+    teacher.to(device)
     return lambda pixels: network_logits(teacher, pixels, device)
 
 
 def cached_logits(teacher: nn.Module | Answer, images: Images, device: str = "cpu") -> CachedLogits:
     """A teacher's logits on images, computed once."""
     answer = module_answer(teacher, device) if isinstance(teacher, nn.Module) else teacher
-    parts = [answer(part) for part in images.pixels.split(512)]
-    return CachedLogits(torch.cat(parts).float(), images.fingerprint)
+    parts = [ask(answer, part) for part in images.pixels.split(CHUNK)]
+    return CachedLogits(torch.cat(parts), images.fingerprint)

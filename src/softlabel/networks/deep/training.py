@@ -7,6 +7,7 @@ dropout are drawn from the seed and the epoch's number alone.
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -61,6 +62,10 @@ class Training:
         require(self.views is None or (self.augment and self.views >= 1), "views need augment=True and at least one")
         if self.precision not in PRECISIONS:
             raise unknown("precision", self.precision, PRECISIONS)
+        require(
+            self.device == "cpu" or re.fullmatch(r"cuda(:\d+)?", self.device) is not None,
+            f"device must be cpu, cuda or cuda:N, got '{self.device}'",
+        )
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise InputError(f"device '{self.device}': no CUDA device is available; use cpu")
 
@@ -120,6 +125,8 @@ def train_network(
     observe     called after every epoch
     """
     lesson = Lesson(images, validation, training or Training(), objective, soft, teacher, match)
+    if teacher is not None:
+        teacher.to(lesson.training.device)
     lesson.check(network.to(lesson.training.device))
     return Trainer(network, lesson).run(checkpoint, observe)
 
@@ -154,7 +161,7 @@ class Lesson:
             "matched features need feature_weight > 0, a teacher network, and the names of both layers",
         )
         if self.soft is not None:
-            self.soft.check(images, self.training.augment)
+            self.soft.check(images, self.training)
         try:
             shape = tuple(network_logits(network, images.pixels[:2], self.training.device).shape)
         except RuntimeError as problem:
@@ -214,18 +221,25 @@ class Trainer:
         view = number if self.training.views is None else number % self.training.views
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream(self.training.seed, number, 3).initial_seed())
-            for places in self.images.order(self.training.seed, number).split(self.training.batch):
+            for places in self._batches(number):
                 total += self.step(places, view) * len(places)
         mean = float(total) / len(self.images)
         if not math.isfinite(mean):
             raise DivergedError(f"training left the finite numbers in epoch {number + 1}; take a smaller rate")
-        found = score_logits(
-            network_logits(self.network, self.lesson.validation.pixels, self.training.device),
-            self.lesson.validation.labels,
-        )
+        logits = network_logits(self.network, self.lesson.validation.pixels, self.training.device)
+        if not bool(torch.isfinite(logits).all()):
+            raise DivergedError(f"the weights left the finite numbers in epoch {number + 1}; take a smaller rate")
+        found = score_logits(logits, self.lesson.validation.labels)
         self.epochs.append(Epoch(mean, found.accuracy, found.loss))
         if self._is_best():
             self.best, self.best_weights = len(self.epochs), self._copy()
+
+    def _batches(self, number: int) -> list[Tensor]:
+        """An epoch's batches; a last one of a single image joins the one before, since normalisation needs two."""
+        batches = list(self.images.order(self.training.seed, number).split(self.training.batch))
+        if len(batches) > 1 and len(batches[-1]) == 1:
+            batches[-2:] = [torch.cat(batches[-2:])]
+        return batches
 
     def step(self, places: Tensor, view: int) -> Tensor:
         """One update; its loss."""
@@ -254,7 +268,11 @@ class Trainer:
     def _features(self, pixels: Tensor) -> Tensor:
         assert self.lesson.teacher is not None
         assert self.lesson.match is not None
-        network_logits(self.lesson.teacher, pixels, self.training.device)
+        teacher, was_training = self.lesson.teacher, self.lesson.teacher.training
+        teacher.eval()
+        with torch.no_grad():
+            teacher(pixels)
+        teacher.train(was_training)
         own, known = (tap.take() for tap in self.taps)
         return feature_loss(own, known, self.lesson.match.seed)
 
@@ -278,6 +296,9 @@ class Trainer:
             "start": _digest(list(self.network.state_dict().values())),
             "soft": None if self.lesson.soft is None else self.lesson.soft.identity,
             "match": None if self.lesson.match is None else asdict(self.lesson.match),
+            "matched": None
+            if self.lesson.teacher is None
+            else _digest(list(self.lesson.teacher.state_dict().values())),
         }
 
     def _resume(self, checkpoint: Path, belongs_to: dict[str, Any]) -> None:
