@@ -52,10 +52,10 @@ def main() -> None:
 def textbook(network: nn.Module) -> nn.Module:
     """The same VGG as everybody writes it: ReLU first, then pooling; its own copy of the weights."""
     assert isinstance(network, VGG)
-    layers = list(copy.deepcopy(network).features)
-    for place in range(len(layers) - 1):
-        if isinstance(layers[place], nn.MaxPool2d):
-            layers[place], layers[place + 1] = layers[place + 1], layers[place]
+    layers: list[nn.Module] = []
+    for layer in copy.deepcopy(network).features:
+        place = len(layers) - 1 if isinstance(layer, nn.ReLU) and isinstance(layers[-1], nn.MaxPool2d) else len(layers)
+        layers.insert(place, layer)
     return nn.Sequential(*layers, nn.Flatten(), *copy.deepcopy(network).classifier)
 
 
