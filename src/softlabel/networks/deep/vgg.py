@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from softlabel.errors import require
+from softlabel.networks.deep.small_maps import Convolution
 
 CHANNELS = (64, 128, 256, 512, 512)
 UNITS = 512
@@ -68,7 +69,7 @@ class VGG(nn.Module):
         for count, base in zip(counts, CHANNELS, strict=False):
             size = scaled(base, width)
             for place in range(count):
-                layers.append(nn.Conv2d(channels, size, 3, padding=1))
+                layers.append(Convolution(channels, size))
                 if place == count - 1:
                     layers.append(nn.MaxPool2d(2))
                 layers.append(nn.ReLU(inplace=True))
