@@ -10,7 +10,8 @@ from torch import nn
 from softlabel.errors import InputError
 from softlabel.export import export_onnx
 from softlabel.networks.deep import CachedLogits, cached_logits, network_logits
-from softlabel.teachers.logit_files import load_logits, network_fingerprint, remembered_logits, save_logits
+from softlabel.networks.deep.building import network_fingerprint
+from softlabel.teachers.logit_files import load_logits, remembered_logits, save_logits
 from softlabel.teachers.onnx_file import OnnxTeacher, _table
 from tests.networks.deep.small import images, network
 

@@ -39,12 +39,13 @@ from softlabel.networks.deep import (
     score_logits,
     train_network,
 )
+from softlabel.networks.deep.building import network_fingerprint
 from softlabel.networks.deep.features import Tap, feature_loss
 from softlabel.networks.deep.parity import precision_parity
 from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import Answer, CachedLogits, SoftLabels
 from softlabel.networks.deep.training import Epoch
-from softlabel.teachers.logit_files import network_fingerprint, remembered_logits
+from softlabel.teachers.logit_files import remembered_logits
 
 TIMED = 30
 Watch = Callable[[str, int, Epoch], None]

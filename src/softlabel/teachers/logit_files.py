@@ -72,15 +72,6 @@ def remembered_logits(folder: Path, teacher: nn.Module | Answer, name: str, imag
     return found
 
 
-def network_fingerprint(network: nn.Module) -> str:
-    """Identity of a network's weights."""
-    digest = hashlib.sha256()
-    for key, value in network.state_dict().items():
-        digest.update(key.encode())
-        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:20]
-
-
 def file_fingerprint(path: str | Path) -> str:
     """Identity of a file's content."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:20]

@@ -1,5 +1,6 @@
 """Deep networks by name: vgg8+3, vgg2+3, resnet20, resnet8, …"""
 
+import hashlib
 import re
 
 import torch
@@ -29,3 +30,12 @@ def build_network(
 def parameter_count(network: nn.Module) -> int:
     """Numbers that are trained."""
     return sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
+
+
+def network_fingerprint(network: nn.Module) -> str:
+    """Identity of a network's weights."""
+    digest = hashlib.sha256()
+    for key, value in network.state_dict().items():
+        digest.update(key.encode())
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:20]

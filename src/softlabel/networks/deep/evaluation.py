@@ -1,7 +1,6 @@
 """What a network says about images, and how good that is."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -64,7 +63,3 @@ def score_network(network: nn.Module, images: Images, device: str = "cpu") -> tu
     """Scores on images, and the logits they come from."""
     logits = network_logits(network, images.pixels, device)
     return score_logits(logits, images.labels), logits
-
-
-def as_numbers(scores: Scores) -> dict[str, Any]:
-    return {"accuracy": scores.accuracy, "loss": scores.loss, "calibration_error": scores.calibration_error}

@@ -8,7 +8,7 @@ dropout are drawn from the seed and the epoch's number alone.
 import hashlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from softlabel.errors import DivergedError, InputError, require, unknown
+from softlabel.networks.deep.building import network_fingerprint
 from softlabel.networks.deep.checkpoint import read_checkpoint, restore_moments, write_checkpoint
 from softlabel.networks.deep.evaluation import network_logits, score_logits
 from softlabel.networks.deep.features import FeatureMatch, Tap, feature_loss
@@ -293,12 +294,10 @@ class Trainer:
             "objective": asdict(self.lesson.objective),
             "images": [self.images.fingerprint, self.lesson.validation.fingerprint],
             "labels": hashlib.sha256(labels.data).hexdigest()[:20],
-            "start": _digest(list(self.network.state_dict().values())),
+            "start": network_fingerprint(self.network),
             "soft": None if self.lesson.soft is None else self.lesson.soft.identity,
             "match": None if self.lesson.match is None else asdict(self.lesson.match),
-            "matched": None
-            if self.lesson.teacher is None
-            else _digest(list(self.lesson.teacher.state_dict().values())),
+            "matched": None if self.lesson.teacher is None else network_fingerprint(self.lesson.teacher),
         }
 
     def _resume(self, checkpoint: Path, belongs_to: dict[str, Any]) -> None:
@@ -310,10 +309,3 @@ class Trainer:
         self.best_weights = {name: value.to(self.training.device) for name, value in held.best.items()}
         self.best = held.state["best"]
         self.epochs = [Epoch(**epoch) for epoch in held.state["epochs"]]
-
-
-def _digest(tensors: Sequence[Tensor]) -> str:
-    digest = hashlib.sha256()
-    for tensor in tensors:
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:20]
