@@ -6,7 +6,7 @@ python -m benchmarks [NAME …]
 import subprocess
 import sys
 
-NAMES = ("deep", "dynamics", "engine", "growth", "kernel", "kernel_regime", "lab", "mapped", "margin")
+NAMES = ("deep", "deep_accuracy", "dynamics", "engine", "growth", "kernel", "kernel_regime", "lab", "mapped", "margin")
 
 
 def main() -> int:

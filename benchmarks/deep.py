@@ -4,8 +4,8 @@
 
 The peer is the textbook: VGG with ReLU before pooling, float32, contiguous images, torch.optim.Adam, and the same
 clipping of gradients. Both start from the same weights and see the same batches; one thread is what each worker of a
-study has. Steps are timed in turn and the smallest time of each counts; accuracies are means over seeds on 4,000 images
-kept for it.
+study has. Steps are timed in turn and the smallest time of each counts. Whether the fast step costs accuracy is
+`benchmarks.deep_accuracy`.
 """
 
 import copy
@@ -26,29 +26,33 @@ from softlabel.networks.deep import (
     build_network,
     cached_logits,
     module_answer,
-    network_logits,
     train_network,
 )
 from softlabel.networks.deep.training import Lesson, Trainer
 from softlabel.networks.deep.vgg import VGG
 
-EPOCHS, SEEDS, KEPT = 6, 5, 4000
+KEPT = 4000
 STEPS = 12
 
 
 def main() -> None:
+    train, _ = cats_and_dogs()
+    found: dict[str, object] = {"epochs": epochs(train)}
+    ratios = {}
+    for name in ("vgg2+3", "vgg8+3"):
+        for width in (1.0, 0.25):
+            for threads in (1, torch.get_num_threads()):
+                ratios[f"{name}, width {width:g}, threads {threads}"] = steps(name, width, threads, train)
+    write("deep", found | {"steps": ratios})
+
+
+def cats_and_dogs() -> tuple[Images, Images]:
+    """8,000 standardised images to learn from, 4,000 kept."""
     held = load_images("cifar10", "cat,dog")
     order = np.random.default_rng(0).permutation(len(held))
     pixels = (held.pixels - held.pixels.mean((0, 2, 3), keepdims=True)) / held.pixels.std((0, 2, 3), keepdims=True)
     whole = Images.of(pixels, held.labels)
-    train, kept = whole.rows(np.sort(order[KEPT:])), whole.rows(np.sort(order[:KEPT]))
-    found = {"steps": {}, "accuracy": {}, "epochs": epochs(train)}
-    for name in ("vgg2+3", "vgg8+3"):
-        for width in (1.0, 0.25):
-            for threads in (1, torch.get_num_threads()):
-                found["steps"][f"{name}, width {width:g}, threads {threads}"] = steps(name, width, threads, train)
-        found["accuracy"][name] = accuracy(name, train, kept)
-    write("deep", found)
+    return whole.rows(np.sort(order[KEPT:])), whole.rows(np.sort(order[:KEPT]))
 
 
 def textbook(network: nn.Module) -> nn.Module:
@@ -98,31 +102,6 @@ def steps(name: str, width: float, threads: int, images: Images) -> dict[str, fl
         flush=True,
     )
     return {"ratio": ratio}
-
-
-def accuracy(name: str, train: Images, kept: Images) -> dict[str, float]:
-    """Mean accuracy of both after the same epochs, width ¼."""
-    ours, plain = [], []
-    for seed in range(SEEDS):
-        network = build_network(name, 2, width=0.25, seed=seed)
-        peer = Plain(network, train)
-        found: list[float] = []
-        trainer = Trainer(network, Lesson(train, kept, Training(epochs=EPOCHS, patience=EPOCHS, seed=seed)))
-        trainer.run(None, lambda epoch, record, found=found: found.append(record.accuracy))
-        ours.append(np.mean(found[-3:]))
-        scores = []
-        torch.manual_seed(seed)
-        for epoch in range(EPOCHS):
-            for batch in train.order(seed, epoch).split(128):
-                peer.step(batch)
-            logits = network_logits(peer.network, kept.pixels)
-            scores.append(float((logits.argmax(1) == kept.labels).double().mean()))
-        plain.append(np.mean(scores[-3:]))
-    difference = 100 * (np.array(ours) - np.array(plain))
-    half = 1.96 * difference.std(ddof=1) / np.sqrt(SEEDS)
-    text = f"{difference.mean():+.2f} ± {half:.2f} points over {SEEDS} seeds"
-    print(f"{name}: accuracy, ours − plain {text}  (asked: within 0.5)", flush=True)
-    return {"ours": float(np.mean(ours)), "plain": float(np.mean(plain)), "difference": float(difference.mean())}
 
 
 def epochs(train: Images) -> dict[str, float]:

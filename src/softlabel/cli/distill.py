@@ -7,6 +7,8 @@ import typer
 
 from softlabel.cli import options
 
+TEACHER_FILES = (".onnx", ".npy", ".safetensors")
+
 
 def distill(
     data: Annotated[
@@ -69,22 +71,20 @@ def distill(
 
     Example: softlabel distill images.npz --teacher logits.npy --student resnet8 --temperature 2
     """
-    import torch
-
     from softlabel.data.image_sets import load_images
     from softlabel.errors import InputError, require
-    from softlabel.networks.deep import (
-        CachedLogits,
-        FeatureMatch,
-        Objective,
-        Training,
-        build_network,
-        cached_logits,
+    from softlabel.lab import claim_folder
+    from softlabel.networks.deep import FeatureMatch, Objective, Training, build_network
+    from softlabel.studies.distilling import (
+        GivenTeacher,
+        ask_once,
+        check_distillation,
+        cut,
+        open_teacher,
+        train_teacher,
     )
-    from softlabel.studies.distilling import answer_latency, check_distillation, claim_folder, cut, train_teacher
     from softlabel.studies.distilling import distill as run
-    from softlabel.teachers.logit_files import file_fingerprint, remembered_logits
-    from softlabel.teachers.onnx_file import OnnxTeacher
+    from softlabel.teachers.logit_files import file_fingerprint
 
     require(seed >= 0, f"--seed must not be negative, got {seed}")
     training = Training(epochs, patience, batch, rate, decay, augment=augment, views=views, precision=precision,
@@ -107,29 +107,27 @@ def distill(
         "images": parts.train.fingerprint,
         "teacher_content": file_fingerprint(teacher) if Path(teacher).is_file() else None,
     }  # fmt: skip
-    wanted, whole = _teacher(teacher, teacher_output, teacher_scale, parts, held)
-    begun = wanted or build_network(teacher, parts.train.classes, parts.train.shape, teacher_width)
+    path = Path(teacher)
+    require(
+        path.suffix in TEACHER_FILES or not path.exists(),
+        f"teacher '{teacher}' is neither an ONNX file nor logits (.safetensors, .npy)",
+    )
+    given = (
+        open_teacher(path, teacher_output, teacher_scale, held, parts)
+        if path.suffix in TEACHER_FILES
+        else GivenTeacher(build_network(teacher, parts.train.classes, parts.train.shape, teacher_width))
+    )
     matched = None if layers is None else FeatureMatch(layers[0], layers[1], seed)
-    check_distillation(parts, begun, network, training, objective, smoothing, online, matched)
+    check_distillation(parts, given.teacher, network, training, objective, smoothing, online, matched)
     if out is not None:
         claim_folder(out, settings)
-    facts, test_logits = None, None
-    if wanted is None:
-        wanted = train_teacher(teacher, parts, teacher_width, training, out, _watch)
-    elif isinstance(wanted, OnnxTeacher):
-        facts = {"parameters": wanted.parameters, "milliseconds": answer_latency(wanted, parts.test)}
-        if not (augment or online):
-            name = f"{settings['teacher_content']} {teacher_output} {teacher_scale}"
-            everything = _whole(held)
-            whole = (
-                cached_logits(wanted, everything) if out is None else remembered_logits(out, wanted, name, everything)
-            )
-    if whole is not None:
-        rows = [torch.from_numpy(part) for part in parts.rows]
-        wanted, test_logits = CachedLogits(whole.logits[rows[0]], parts.train.fingerprint), whole.logits[rows[2]]
+    if path.suffix in TEACHER_FILES:
+        given = ask_once(given, held, parts, augment or online, out)
+    else:
+        given = GivenTeacher(train_teacher(teacher, parts, teacher_width, training, out, _watch))
     found = run(
-        parts, wanted, network, training=training, objective=objective, smoothing=smoothing, online=online,
-        match=matched, test_logits=test_logits, teacher_facts=facts, folder=out, watch=_watch,
+        parts, given.teacher, network, training=training, objective=objective, smoothing=smoothing, online=online,
+        match=matched, test_logits=given.test_logits, teacher_facts=given.facts, folder=out, watch=_watch,
         about={"network": student, "width": width, "classes": list(held.classes)},
     )  # fmt: skip
     document = {"dataset": data, "student": student, **found.document}
@@ -137,33 +135,6 @@ def distill(
         options.answer(document)
     else:
         _show(document)
-
-
-def _whole(held) -> Any:
-    from softlabel.networks.deep import Images
-
-    return Images.of(held.pixels, held.labels, len(held.classes))
-
-
-def _teacher(teacher: str, output: str | None, scale: float, parts, held):
-    """A teacher from a file, and its logits on all images where it is a file of logits; None for one to be trained."""
-    from softlabel.errors import InputError, require
-    from softlabel.teachers.logit_files import load_logits
-    from softlabel.teachers.onnx_file import OnnxTeacher
-
-    path = Path(teacher)
-    if path.suffix not in (".onnx", ".npy", ".safetensors"):
-        require(not path.exists(), f"teacher '{teacher}' is neither an ONNX file nor logits (.safetensors, .npy)")
-        return None, None
-    if not path.exists():
-        raise InputError(f"teacher '{teacher}' does not exist")
-    if path.suffix == ".onnx":
-        answer = OnnxTeacher(path, parts.train.classes, output, scale)
-        answer.columns(parts.train.pixels[:2])  # refused before anything is made
-        answer.decide(parts.train.pixels)
-        return answer, None
-    found = load_logits(path, _whole(held))
-    return found, found
 
 
 def _watch(arm: str, epoch: int, found) -> None:

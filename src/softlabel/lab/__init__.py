@@ -3,7 +3,7 @@
 from softlabel.lab.cells import Bundle, Given, Outcome, Results, Settings, Stage, Study, identity
 from softlabel.lab.driver import Progress, read_results, run_study
 from softlabel.lab.executors import EXECUTORS, cores, make_executor
-from softlabel.lab.folder import LEDGER, environment, write_file
+from softlabel.lab.folder import LEDGER, claim_folder, environment, write_file
 from softlabel.lab.ledger import Ledger
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Settings",
     "Stage",
     "Study",
+    "claim_folder",
     "cores",
     "environment",
     "identity",

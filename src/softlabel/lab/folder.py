@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -12,7 +13,7 @@ from typing import Any
 import tomli_w
 from filelock import FileLock, Timeout
 
-from softlabel.errors import InputError, SoftlabelError
+from softlabel.errors import InputError, SoftlabelError, require
 from softlabel.lab.cells import Study
 from softlabel.lab.ledger import Ledger
 
@@ -68,6 +69,29 @@ def _claim(ledger: Ledger, folder: Path, study: Study, threads: int) -> None:
         names = sorted(name for name in before.keys() | settings.keys() if before.get(name) != settings.get(name))
         some = ", ".join(f"{name} = {before.get(name)}, now {settings.get(name)}"[:120] for name in names[:2])
         raise InputError(f"run folder '{folder}' holds a run with other settings ({some}); choose another --out")
+
+
+def claim_folder(folder: Path, settings: dict[str, Any]) -> None:
+    """Write the settings of a run into its folder, or check that they are those of the run that lies there."""
+    path = folder / "settings.toml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        given = {key: value for key, value in settings.items() if value is not None}
+        if path.exists():
+            held = tomllib.loads(path.read_text(encoding="utf-8"))
+            if held != given:
+                names = sorted({*held, *given})
+                other = next(name for name in names if held.get(name) != given.get(name))
+                raise InputError(
+                    f"run folder '{folder}' is of another run ({other} was {held.get(other)}, now {given.get(other)}); "
+                    "choose another --out"
+                )
+            return
+        strangers = sorted(child.name for child in folder.iterdir())
+        require(not strangers, f"folder '{folder}' holds other things ({', '.join(strangers[:3])}); choose a new one")
+        write_file(path, tomli_w.dumps(given))
+    except OSError as problem:
+        raise InputError(f"run folder '{folder}' cannot be written: {problem.strerror}") from None
 
 
 def environment() -> dict[str, Any]:

@@ -8,18 +8,17 @@ import copy
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomli_w
 import torch
 from torch import Tensor, nn
 
 from softlabel.data import split
 from softlabel.data.image_sets import ImageSet
-from softlabel.errors import InputError, require
+from softlabel.errors import require
 from softlabel.export import export_onnx, save_student
 from softlabel.lab import write_file
 from softlabel.networks.deep import (
@@ -45,7 +44,8 @@ from softlabel.networks.deep.parity import precision_parity
 from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import Answer, CachedLogits, SoftLabels
 from softlabel.networks.deep.training import Epoch
-from softlabel.teachers.logit_files import remembered_logits
+from softlabel.teachers.logit_files import file_fingerprint, load_logits, remembered_logits
+from softlabel.teachers.onnx_file import OnnxTeacher
 
 TIMED = 30
 Watch = Callable[[str, int, Epoch], None]
@@ -63,7 +63,7 @@ class Parts:
 
 def cut(held: ImageSet, seed: int) -> Parts:
     """80/10/10 by the seed; with an official test part that one, and 10 per cent of the rest for validation."""
-    whole = Images.of(held.pixels, held.labels, len(held.classes))
+    whole = _whole(held)
     if held.test is None:
         rows = split(len(held), (0.8, 0.1, 0.1), seed, held.labels)
     else:
@@ -177,6 +177,50 @@ def check_distillation(
     finally:
         for tap in taps:
             tap.close()
+
+
+@dataclass(frozen=True, eq=False)
+class GivenTeacher:
+    """A teacher made ready: what `distill` learns from, and where known its logits on the test images and facts."""
+
+    teacher: Answer | CachedLogits
+    test_logits: Tensor | None = None
+    facts: dict[str, Any] | None = None
+
+
+def open_teacher(path: Path, output: str | None, scale: float, held: ImageSet, parts: Parts) -> GivenTeacher:
+    """The teacher in an ONNX file or a file of logits (.npy, .safetensors); refused if it does not fit the images."""
+    require(path.exists(), f"teacher '{path}' does not exist")
+    if path.suffix == ".onnx":
+        answer = OnnxTeacher(path, parts.train.classes, output, scale)
+        answer.columns(parts.train.pixels[:2])
+        answer.decide(parts.train.pixels)
+        return GivenTeacher(answer)
+    return _of_whole(load_logits(path, _whole(held)), parts)
+
+
+def ask_once(given: GivenTeacher, held: ImageSet, parts: Parts, online: bool, folder: Path | None) -> GivenTeacher:
+    """An ONNX teacher's facts, and unless it is asked online its logits on all images, remembered in the folder."""
+    answer = given.teacher
+    if not isinstance(answer, OnnxTeacher):
+        return given
+    facts = {"parameters": answer.parameters, "milliseconds": answer_latency(answer, parts.test)}
+    if online:
+        return replace(given, facts=facts)
+    whole = _whole(held)
+    if folder is None:
+        return replace(_of_whole(cached_logits(answer, whole), parts), facts=facts)
+    name = f"{file_fingerprint(answer.path)} {answer.names} {answer.scale}"
+    return replace(_of_whole(remembered_logits(folder, answer, name, whole), parts), facts=facts)
+
+
+def _whole(held: ImageSet) -> Images:
+    return Images.of(held.pixels, held.labels, len(held.classes))
+
+
+def _of_whole(whole: CachedLogits, parts: Parts) -> GivenTeacher:
+    train, _, test = (whole.logits[torch.from_numpy(rows)] for rows in parts.rows)
+    return GivenTeacher(CachedLogits(train, parts.train.fingerprint), test)
 
 
 def _soft_labels(
@@ -300,28 +344,3 @@ def train_teacher(
     )  # fmt: skip
     assert isinstance(run.network, Prepared)
     return run.network
-
-
-def claim_folder(folder: Path, settings: dict[str, Any]) -> None:
-    """Write the settings of a run into its folder, or check that they are those of the run that lies there."""
-    import tomllib
-
-    path = folder / "settings.toml"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        given = {key: value for key, value in settings.items() if value is not None}
-        if path.exists():
-            held = tomllib.loads(path.read_text(encoding="utf-8"))
-            if held != given:
-                names = sorted({*held, *given})
-                other = next(name for name in names if held.get(name) != given.get(name))
-                raise InputError(
-                    f"run folder '{folder}' is of another run ({other} was {held.get(other)}, now {given.get(other)}); "
-                    "choose another --out"
-                )
-            return
-        strangers = sorted(child.name for child in folder.iterdir())
-        require(not strangers, f"folder '{folder}' holds other things ({', '.join(strangers[:3])}); choose a new one")
-        write_file(path, tomli_w.dumps(given))
-    except OSError as problem:
-        raise InputError(f"run folder '{folder}' cannot be written: {problem.strerror}") from None
