@@ -30,6 +30,25 @@ def test_none_changes_nothing(inputs):
     assert scale(inputs, "none")[0] is inputs
 
 
+def test_standard_brings_columns_to_mean_0_and_rows_to_norm_1_and_leaves_constant_ones():
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((4000, 5)) * [1, 10, 1e3, 1e-3, 0] + [0, 5, 1e6, 0, 7]
+    scaled, scaler = scale(inputs, "standard")
+    np.testing.assert_allclose(scaled.mean(0), 0, atol=1e-4)
+    np.testing.assert_allclose(scaled[:, :4].std(0) * np.sqrt(5), 1, atol=1e-4)
+    assert not scaled[:, 4].any()
+    assert norms(scaled).mean() == pytest.approx(np.sqrt(4 / 5), rel=0.1)
+    assert scaler == Scaler.fit(inputs, "standard")
+
+
+def test_weights_count_rows():
+    inputs = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 0.0]])
+    repeated = Scaler.fit(inputs[[0, 1, 1, 2, 2, 2]], "standard")
+    weighted = Scaler.fit(inputs, "standard", np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(weighted.shift, repeated.shift)
+    np.testing.assert_allclose(weighted.spread, repeated.spread)
+
+
 def test_the_test_part_is_scaled_by_the_training_part():
     scaler = Scaler.fit(np.array([[3.0, 4.0], [0.0, 1.0]]), "max")
     assert scaler.factor == 5

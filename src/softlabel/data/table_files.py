@@ -38,41 +38,83 @@ class Table:
 
 def read_table(path: Path, label: str | None, drop: Sequence[str] = (), mmap: bool = False) -> Table:
     """The table in a file, without the columns `drop`; `mmap` maps an NPY file instead of reading it."""
+    _check_file(path)
+    if mmap and path.suffix.lower() != ".npy":
+        raise InputError(f"'{path}' cannot be memory-mapped: only a .npy file can; convert it or leave mmap out")
+    return READERS[path.suffix.lower()](path, label, drop, mmap)
+
+
+def _check_file(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"'{path}' is a folder: name a file in it ({', '.join(READERS)})")
     if not path.exists():
         raise InputError(f"there is no file '{path}': check its path")
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
+    if path.suffix.lower() not in READERS:
         raise InputError(
             f"'{path}' ends in '{path.suffix}': softlabel reads {', '.join(READERS)}; convert or rename it"
         )
-    if mmap and path.suffix.lower() != ".npy":
-        raise InputError(f"'{path}' cannot be memory-mapped: only a .npy file can; convert it or leave mmap out")
     if path.stat().st_size == 0:
         raise InputError(f"'{path}' is empty (0 bytes): was it written completely?")
-    return reader(path, label, drop, mmap)
 
 
-def _read_csv(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
+def read_column(path: Path, column: str) -> np.ndarray:
+    """One column of a CSV or Parquet file as text, e.g. its ids; a missing value is ''."""
+    frame = read_frame(path)
+    _need_columns([column], frame.columns, path)
+    import polars as pl
+
+    return frame[column].cast(pl.String).fill_null("").to_numpy()
+
+
+def read_inputs(path: Path, drop: Sequence[str] = ()) -> Table:
+    """The table in a file that has no labels; every column is an input (`labels` is empty)."""
+    if path.suffix.lower() in (".csv", ".parquet"):
+        frame = read_frame(path)
+        _need_columns(drop, frame.columns, path)
+        inputs = _numeric(frame.drop(drop), path)
+        return Table(path, inputs.to_numpy(order="c"), np.empty(0), tuple(inputs.columns), "")
+    _check_file(path)
+    with _readable(path, path.suffix[1:].upper()), path.open("rb") as stream:
+        held = np.load(stream, allow_pickle=False)
+        if isinstance(held, np.lib.npyio.NpzFile):
+            with held:
+                held = held[_array_name(held.files, _INPUT_ARRAYS, None, path, "inputs")]
+    if held.ndim < 2 or not held.size:
+        raise InputError(f"'{path}' holds inputs of shape {held.shape}: they must be (n, d), not empty")
+    shape = held.shape[1:] if held.ndim > 2 else None
+    flat = held.reshape(len(held), -1)
+    return _from_array(path, flat, np.empty(0), "", tuple(map(str, range(flat.shape[1]))), drop, shape)
+
+
+def read_columns(path: Path, columns: Sequence[str] | None) -> np.ndarray:
+    """Inputs (n, d) float32 of a file without labels: these columns in this order, or all where none are named."""
+    if columns is None or path.suffix.lower() not in (".csv", ".parquet"):
+        return read_inputs(path).inputs
+    frame = read_frame(path)
+    _need_columns(columns, frame.columns, path)
+    return _numeric(frame.select(columns), path).to_numpy(order="c")
+
+
+def read_frame(path: Path) -> "polars.DataFrame":
+    """A CSV or Parquet file as it is, numbers in text columns included."""
     import polars as pl
     from polars.exceptions import PolarsError
 
+    _check_file(path)
+    if path.suffix.lower() == ".parquet":
+        with _readable(path, "Parquet", PolarsError), path.open("rb") as stream:
+            return pl.read_parquet(stream)
+    if path.suffix.lower() != ".csv":
+        raise InputError(f"'{path}' has no columns with names: a .csv or .parquet file has")
     with _readable(path, "CSV", PolarsError):
         with path.open(encoding="utf-8-sig") as stream:
             header = stream.readline()
         separator = max(",;\t", key=header.count)
-        frame = pl.read_csv(path, separator=separator, infer_schema_length=None)
-    return _from_frame(frame, path, label, drop)
+        return pl.read_csv(path, separator=separator, infer_schema_length=None)
 
 
-def _read_parquet(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    with _readable(path, "Parquet", PolarsError), path.open("rb") as stream:
-        frame = pl.read_parquet(stream)
-    return _from_frame(frame, path, label, drop)
+def _read_named(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
+    return _from_frame(read_frame(path), path, label, drop)
 
 
 def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: Sequence[str]) -> Table:
@@ -88,10 +130,26 @@ def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: 
     _need_columns([label, *drop], frame.columns, path)
     if label in drop:
         raise InputError(f"'{path}': column '{label}' is the label and cannot be dropped as well; mend --drop")
-    inputs = frame.drop([label, *drop])
-    if not inputs.width or not frame.height:
+    inputs = _numeric(frame.drop([label, *drop]), path)
+    labels = frame[label]
+    if not (labels.dtype.is_numeric() or labels.dtype == pl.String):
+        labels = labels.cast(pl.String)
+    return Table(
+        path=path,
+        inputs=inputs.to_numpy(order="c"),
+        labels=np.array(labels.to_list(), dtype=object) if labels.null_count() else labels.to_numpy(),
+        columns=tuple(inputs.columns),
+        label=label,
+    )
+
+
+def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
+    """Input columns as float32; text in them is an error with its remedy."""
+    import polars as pl
+
+    if not inputs.width or not inputs.height:
         raise InputError(
-            f"'{path}' has {frame.height} rows and {inputs.width} input columns: it needs at least one each"
+            f"'{path}' has {inputs.height} rows and {inputs.width} input columns: it needs at least one each"
         )
     inputs = inputs.with_columns(
         [_numbers_in_text(inputs[name]) for name, kind in inputs.schema.items() if kind == pl.String]
@@ -105,16 +163,7 @@ def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: 
             f"'{path}' has columns that are not numbers: {_some(text)}{found}; encode them as numbers or leave "
             f"them out: {remedy}"
         )
-    labels = frame[label]
-    if not (labels.dtype.is_numeric() or labels.dtype == pl.String):
-        labels = labels.cast(pl.String)
-    return Table(
-        path=path,
-        inputs=inputs.cast(pl.Float32).to_numpy(order="c"),
-        labels=np.array(labels.to_list(), dtype=object) if labels.null_count() else labels.to_numpy(),
-        columns=tuple(inputs.columns),
-        label=label,
-    )
+    return inputs.cast(pl.Float32)
 
 
 def _numbers_in_text(column: "polars.Series") -> "polars.Series":
@@ -224,8 +273,8 @@ def _from_array(
 
 
 READERS: dict[str, Callable[[Path, str | None, Sequence[str], bool], Table]] = {
-    ".csv": _read_csv,
-    ".parquet": _read_parquet,
+    ".csv": _read_named,
+    ".parquet": _read_named,
     ".npz": _read_npz,
     ".npy": _read_npy,
 }

@@ -1,0 +1,220 @@
+"""A classification problem as practitioners have it: a table with classes, cut into parts to train, choose and test."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softlabel.data.catalogue import CATALOGUE
+from softlabel.data.loading import load
+from softlabel.data.rules import binary_rule, class_names, class_pair
+from softlabel.data.rules import leave_out as labels_left
+from softlabel.data.scaling import Scaler
+from softlabel.data.splits import split
+from softlabel.data.table_files import read_column
+from softlabel.errors import InputError, require
+
+MOST_CLASSES = 100
+SHARES = (0.6, 0.2, 0.2)
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Inputs (n, d) float32 as given, labels (n,) int64 into `classes`, and which rows each part has.
+
+    scaler      learned from the training rows; `scaled(part)` are inputs as students see them
+    rows        which row of its file each row here is, `file_rows` how many the file has
+    ids         what the id column says of each row, where there is one
+    source      the user's own frame or array, for teachers that want their columns as they were
+    """
+
+    name: str
+    inputs: np.ndarray
+    labels: np.ndarray
+    classes: tuple[str, ...]
+    parts: dict[str, np.ndarray]
+    scaler: Scaler
+    columns: tuple[str, ...] | None = None
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    file_rows: int = 0
+    ids: np.ndarray | None = None
+    image_shape: tuple[int, ...] | None = None
+    source: Any = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Any,
+        labels: Any,
+        *,
+        name: str = "data",
+        scale: str = "standard",
+        seed: int = 0,
+        shares: Sequence[float] = SHARES,
+    ) -> "Problem":
+        """From arrays or frames in memory; labels may be numbers or names."""
+        columns = tuple(map(str, inputs.columns)) if hasattr(inputs, "columns") else None
+        table = _number_table(inputs, name)
+        given = np.asarray(labels)
+        if given.ndim == 2 and given.shape[1] == 1:
+            given = given[:, 0]
+        require(
+            given.shape == (len(table),),
+            f"labels must be one a row: {len(table)} rows of inputs, labels of shape {given.shape}",
+        )
+        missing = np.array([value is None or value != value for value in given.tolist()])
+        require(not missing.any(), f"labels: {missing.sum()} are missing (first in row {np.argmax(missing) + 1})")
+        values, codes = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)
+        require(len(values) >= 2, f"labels have one class only ({values[:1].tolist()}): two are needed")
+        classes = tuple(_class_name(value) for value in values.tolist())
+        problem = cls(
+            name, table, codes.astype(np.int64), classes, {}, Scaler("none"), columns,
+            np.arange(len(table)), len(table), source=inputs,
+        )  # fmt: skip
+        return problem.cut(scale, seed, shares)
+
+    def cut(self, scale: str, seed: int, shares: Sequence[float] = SHARES, test: np.ndarray | None = None) -> "Problem":
+        """The same with parts drawn by the seed (class by class, in proportion), or with test rows that are given."""
+        require(seed >= 0, f"seed must not be negative, got {seed}")
+        _check_classes(self)
+        if test is None:
+            train, validation, held = split(len(self), shares, seed, self.labels)
+        else:
+            rest = np.setdiff1d(np.arange(len(self)), test)
+            kept, chosen = split(len(rest), (5 / 6, 1 / 6), seed, self.labels[rest])
+            train, validation, held = rest[kept], rest[chosen], test
+        parts = dict(zip(PARTS, (train, validation, held), strict=True))
+        for part, rows in parts.items():
+            absent = np.setdiff1d(np.arange(len(self.classes)), self.labels[rows])
+            if len(absent):
+                few = self.classes[absent[0]]
+                raise InputError(
+                    f"'{self.name}': class '{few}' has {int((self.labels == absent[0]).sum())} rows, too few for one "
+                    f"in each part ({part} has none); collect more, or leave it out: --leave-out {few}"
+                )
+        learned = self.inputs[train]
+        require(
+            bool((learned.min(axis=0) < learned.max(axis=0)).any()),
+            f"'{self.name}' has only constant input columns: nothing can be learned from them",
+        )
+        scaler = Scaler.fit(learned, scale)
+        return replace(self, parts=parts, scaler=scaler)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{len(rows):,} {part}" for part, rows in self.parts.items())
+        named = ", ".join(self.classes) if len(self.classes) <= 10 else f"{len(self.classes)} of them"
+        return f"{self.name}: {self.inputs.shape[1]} inputs, classes {named}; rows: {sizes}; {self.scaler}"
+
+    def scaled(self, part: str) -> np.ndarray:
+        """Inputs of one part as students see them."""
+        return self.scaler.apply(self.inputs[self.parts[part]])
+
+    def truth(self, part: str) -> np.ndarray:
+        """Class numbers of one part."""
+        return self.labels[self.parts[part]]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identity of inputs, labels, parts and scale."""
+        digest = hashlib.sha256(repr((self.classes, self.inputs.shape, self.scaler.how)).encode())
+        for array in (self.inputs, self.labels, *self.parts.values()):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()[:20]
+
+
+def load_problem(
+    data: str | Path,
+    label: str | int | None = None,
+    task: str | None = None,
+    classes: str | None = None,
+    leave_out: str | None = None,
+    scale: str | None = None,
+    drop: Sequence[str] = (),
+    id_column: str | None = None,
+    seed: int = 0,
+) -> Problem:
+    """The problem that a named set or a file poses; all its classes, or two by `task` or `classes`.
+
+    A file's default scale is 'standard', a named set has its own. Named sets with a test part keep it.
+    """
+    if task is not None and classes is not None:
+        raise InputError(f"task '{task}' and classes '{classes}' are both given: give --task or --classes")
+    named = CATALOGUE.get(str(data))
+    if named is not None:
+        require(id_column is None, f"data set '{data}' has no id column: leave out --id")
+        held = load(data, label, drop=drop)
+    else:
+        held = load(data, label, drop=[*drop, *([] if id_column is None else [id_column])], keep_constant=True)
+    kept = np.arange(len(held))
+    names, codes = held.classes, held.labels
+    if classes is not None:
+        kept = np.flatnonzero(np.isin(codes, class_pair(classes, names)))
+    elif leave_out is not None:
+        kept = np.flatnonzero(np.isin(codes, labels_left(leave_out, names)))
+    codes = codes[kept]
+    if task is not None:
+        codes, names = (binary_rule(task, codes, names) > 0).astype(np.int64), (f"not {task.strip()}", task.strip())
+    elif classes is not None:  # in the order they were named
+        first = class_pair(classes, names)[0]
+        codes, names = (codes != first).astype(np.int64), tuple(class_names(classes))
+    present = np.unique(codes)
+    codes = np.searchsorted(present, codes)
+    test = None
+    if "test" in held.parts:
+        test = np.flatnonzero(np.isin(kept, np.arange(len(held))[held.parts["test"]]))
+    problem = Problem(
+        name=held.name,
+        inputs=held.inputs if len(kept) == len(held) else held.inputs[kept],
+        labels=codes.astype(np.int64),
+        classes=tuple(names[place] for place in present.tolist()),
+        parts={},
+        scaler=Scaler("none"),
+        columns=held.columns,
+        rows=kept,
+        file_rows=len(held),
+        ids=None if id_column is None else read_column(Path(data), id_column)[kept],
+        image_shape=held.image_shape,
+        notes=tuple(note for note in held.notes if "constant columns" not in note),
+    )
+    return problem.cut(scale or (named.scale if named is not None else "standard"), seed, test=test)
+
+
+def _check_classes(problem: Problem) -> None:
+    count = len(problem.classes)
+    if count > MOST_CLASSES:
+        raise InputError(
+            f"'{problem.name}' has {count:,} classes in {len(problem):,} rows; up to {MOST_CLASSES} can be handled: "
+            "choose another --label, or put its values into fewer classes first"
+        )
+
+
+def _number_table(inputs: Any, name: str) -> np.ndarray:
+    """Inputs as float32 (n, d); anything that is not a finite number is refused with its place."""
+    try:
+        with np.errstate(over="ignore"):
+            table = np.asarray(inputs, dtype=np.float32)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"{name}: inputs must be numbers; encode text columns first ({problem})") from None
+    require(
+        table.ndim == 2 and min(table.shape) >= 1, f"{name}: inputs must be a table (n, d), got shape {table.shape}"
+    )
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0].tolist()
+        raise InputError(
+            f"{name}: inputs hold missing or infinite values (first in row {row + 1}, column {column + 1}); "
+            "fill them in or remove these rows"
+        )
+    return table
+
+
+def _class_name(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
