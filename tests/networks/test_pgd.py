@@ -12,6 +12,7 @@ from softlabel.networks import Labels, Student, Validation, hard_labels, soft_la
 from softlabel.networks.activations import ACTIVATIONS
 from softlabel.networks.pgd import Training
 from softlabel.networks.starts import STARTS
+from softlabel.networks.two_layer import TwoLayer
 from tests.networks.plain import plain_training
 
 
@@ -108,6 +109,66 @@ def test_float32_is_within_a_hundred_thousandth():
     check_all(x, labels, many(), 1e-5, dtype=torch.float32)
 
 
+def repeated(labels: dict[str, Labels], times: np.ndarray) -> dict[str, Labels]:
+    return {name: Labels(given.kind, given.values.repeat(times, axis=0)) for name, given in labels.items()}
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("optimiser", ["gradient", "adam"])
+@pytest.mark.parametrize("blocks", [None, 17])
+def test_weights_equal_repeated_rows_and_zero_equals_absence(classes, optimiser, blocks, monkeypatch):
+    """Against one plain network on the repeated rows; weights count by their ratios alone."""
+    if blocks is not None:
+        monkeypatch.setattr("softlabel.networks.fused.block_rows", lambda rows, inputs: blocks)
+    x, labels = problem(classes=classes)
+    times = np.random.default_rng(1).integers(0, 4, len(x))
+    assert (times == 0).any()
+    students = [*many(), *many(width=5, start="he", train_output=True, biases=True)]
+    if optimiser == "adam":  # which makes steps out of gradients that are nothing but rounding
+        students = [dataclasses.replace(student, step=0.02) for student in students]
+    options = {"iterations": 12, "optimiser": optimiser, "precision": "float64", "record_every": 6}
+    run = train_students(x, students, labels, weights=times * 0.37, **options)
+    longer = repeated(labels, times)
+    again = train_students(x.repeat(times, axis=0), students, longer, **options)
+    for trained, other in zip(run, again, strict=True):
+        student = trained.settings
+        truth, losses = plain_training(
+            x.repeat(times, axis=0), student, longer[student.labels], iterations=12, optimiser=optimiser
+        )
+        found = trained.network.logits(x)
+        np.testing.assert_allclose(found.repeat(times, axis=0), truth, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found, other.network.logits(x), rtol=0, atol=1e-10)
+        np.testing.assert_allclose(trained.records["loss"][:2], [losses[0], losses[6]], rtol=0, atol=1e-10)
+
+
+def test_weights_in_mini_batches_are_divided_by_the_batch_size():
+    x, labels = problem(n=10)
+    y = torch.from_numpy(labels["hard"].values)
+    weights = np.random.default_rng(2).uniform(0, 3, 10)
+    student = Student(width=4, start="he", radius=None, step=0.7)
+    run = train_students(
+        x, [student], labels, weights=weights, epochs=3, batch_size=4, order_seed=5, precision="float64"
+    )
+    start = TwoLayer.at_start("he", width=4, inputs=7)
+    hidden = start.hidden.clone().requires_grad_()
+    for epoch in range(3):
+        order = np.random.default_rng([5, epoch]).permutation(10)
+        for rows in (order[:4], order[4:8], order[8:]):
+            f = torch.relu(torch.from_numpy(x[rows]) @ hidden.t()) @ start.output[0] / 2
+            counts = torch.from_numpy(weights[rows] / weights.mean())
+            loss = (counts * torch.log1p(torch.exp(-y[rows] * f))).sum() / len(rows)
+            (slope,) = torch.autograd.grad(loss, hidden)
+            hidden = (hidden - 0.7 * slope).detach().requires_grad_()
+    torch.testing.assert_close(run[0].network.hidden, hidden.detach(), rtol=0, atol=1e-12)
+
+
+def test_equal_weights_are_none():
+    x, labels = problem()
+    plain, weighted = (train_students(x, many(), labels, weights=w, iterations=9) for w in (None, np.full(60, 1e-300)))
+    for one, other in zip(plain, weighted, strict=True):
+        torch.testing.assert_close(one.network.hidden, other.network.hidden, rtol=0, atol=1e-6)
+
+
 def test_more_rows_than_a_block_holds(monkeypatch):
     monkeypatch.setattr("softlabel.networks.fused.block_rows", lambda rows, inputs: 17)
     x, labels = problem()
@@ -191,6 +252,33 @@ def test_records_are_what_they_say():
         assert trained.records["displacement"][-1] == pytest.approx(float(moved))
         flips = ((x @ last.hidden.numpy().T > 0) != (x @ start.hidden.numpy().T > 0)).mean()
         assert trained.records["flipped"][-1] == pytest.approx(flips)
+
+
+@pytest.mark.parametrize("blocks", [None, 17])
+def test_dead_neurons_are_active_on_no_example(blocks, monkeypatch):
+    """Odd widths, whose phantom is active nowhere, in one run with even ones; on inputs that let neurons die."""
+    if blocks is not None:
+        monkeypatch.setattr("softlabel.networks.fused.block_rows", lambda rows, inputs: blocks)
+    x, labels = problem(d=3)
+    x = np.abs(x)
+    students = [
+        *[Student(width=w, start="gaussian", step=3.0, seed=w) for w in (1, 3, 7, 15)],
+        *[Student(width=w, biases=True, step=5.0, radius=None, activation="tanh") for w in (2, 8)],
+    ]
+    networks = []
+    run = train_students(
+        x, students, labels, iterations=20, precision="float64", record_every=20,
+        observe_every=20, observe=lambda step, weights: networks.append([weights[k] for k in range(len(students))]),
+    )  # fmt: skip
+    shares = []
+    for k, trained in enumerate(run):
+        for record, network in zip(trained.records["dead"], (networks[0][k], networks[1][k]), strict=True):
+            bias = 0 if network.hidden_bias is None else network.hidden_bias.numpy()
+            z = x @ network.hidden.numpy().T + bias
+            shares.append(np.mean(z.max(axis=0) <= 0))
+            assert record == pytest.approx(shares[-1], abs=1e-12)
+    assert max(shares) > 0
+    assert min(shares) < 1
 
 
 def test_the_radius_holds_and_none_lets_go():
@@ -280,6 +368,13 @@ X, LABELS = problem()
         ({"batch_size": 5, "tolerance": 0.1}, "tolerance needs full-batch"),
         ({"tolerance": -1.0}, "tolerance must be"),
         ({"record_every": 0}, "record_every must be"),
+        ({"weights": np.ones(59)}, r"one a row of the inputs: 60 rows, got shape \(59,\)"),
+        ({"weights": np.ones((60, 1))}, r"got shape \(60, 1\)"),
+        ({"weights": np.where(np.arange(60) == 7, -1.0, 1.0)}, "not negative, got -1.0 at row 7"),
+        ({"weights": np.where(np.arange(60) == 8, np.nan, 1.0)}, "finite and not negative, got nan at row 8"),
+        ({"weights": np.where(np.arange(60) == 9, np.inf, 1.0)}, "finite and not negative, got inf at row 9"),
+        ({"weights": np.zeros(60)}, "weights are all 0"),
+        ({"weights": ["heavy"] * 60}, "weights must be numbers"),
         ({"validation": Validation(X[:, :3], LABELS["hard"].values)}, "7 columns as in training, got 3"),
         ({"validation": Validation(X[:9], LABELS["hard"].values)}, "60 rows, its inputs have 9"),
         ({"labels": {"hard": LABELS["hard"], "k": Labels("logits", np.zeros((60, 3)))}}, "disagree"),

@@ -1,7 +1,8 @@
 """One pass over the inputs for all students: forward product, losses, backward product, block by block.
 
 Each block of inputs is read once while it is in cache, and the gradient of every student comes out of two tall
-matrix products. Gradients are those of the mean loss over all rows of the pass.
+matrix products. Gradients are those of the mean loss over all rows of the pass, each counted by its weight if
+there are weights.
 """
 
 from collections.abc import Iterator
@@ -31,22 +32,31 @@ class FusedPass:
         self.products = products
         self._buffer = torch.empty(0, dtype=products.dtype)
 
-    def gradient(self, stack: Stack, inputs: Inputs, targets: Tensor, rows: Tensor | None = None) -> None:
+    def gradient(
+        self,
+        stack: Stack,
+        inputs: Inputs,
+        targets: Tensor,
+        rows: Tensor | None = None,
+        weights: Tensor | None = None,
+    ) -> None:
         """Set every slot's gradient of the mean loss, over all inputs or the given rows.
 
-        `targets` is (target distributions, outputs, n).
+        `targets` is (target distributions, outputs, n), `weights` (n,) multiply each row's loss.
         """
         for slot in stack.slots():
             slot.gradient.zero_()
-        weights = stack.hidden.value.to(self.products.input_dtype)
+        hidden = stack.hidden.value.to(self.products.input_dtype)
         if rows is not None:
-            self._add_block(stack, weights, inputs.batch(rows), targets[..., rows], len(rows))
+            counts = None if weights is None else weights[rows]
+            self._add_block(stack, hidden, inputs.batch(rows), targets[..., rows], len(rows), counts)
             return
         step = block_rows(stack.rows, inputs)
         for start in range(0, inputs.rows, step):
             stop = min(start + step, inputs.rows)
             block = inputs.block(start, stop)
-            self._add_block(stack, weights, block, targets[..., start:stop], inputs.rows)
+            counts = None if weights is None else weights[start:stop]
+            self._add_block(stack, hidden, block, targets[..., start:stop], inputs.rows, counts)
 
     def logits(self, stack: Stack, inputs: Inputs, weights: Tensor) -> Iterator[tuple[slice, list[Tensor], Tensor]]:
         """For each block: its rows, every group's f (students, outputs, examples), and all W·x.
@@ -73,15 +83,17 @@ class FusedPass:
         self.products.forward(weights, block, z)
         return z
 
-    def _add_block(self, stack: Stack, weights: Tensor, block: Tensor, targets: Tensor, total: int) -> None:
-        z = self._forward(weights, block)
+    def _add_block(
+        self, stack: Stack, hidden: Tensor, block: Tensor, targets: Tensor, total: int, counts: Tensor | None
+    ) -> None:
+        z = self._forward(hidden, block)
         for group in stack.groups:
             halves = group.halves(z)
             active = tuple(group.activation.value(half) for half in halves)
             gradient = loss_gradient(
                 group.logits(*active), targets.index_select(0, group.target_rows), group.temperature
             )
-            gradient.mul_(group.scale / total)
+            gradient.mul_(group.scale / total if counts is None else counts * (group.scale / total))
             if group.train_output:
                 for h in range(2):
                     group.output.gradient[h].baddbmm_(gradient, active[h].mT)

@@ -36,7 +36,7 @@ class TrainedStudent:
     """A student after training.
 
     `stopped` says why: "iterations", "tolerance" or "validation" (then the best weights seen are kept, from step
-    `best_step`). `records` maps "step", "loss", "error", "displacement", "flipped" to one value a record.
+    `best_step`). `records` maps "step", "loss", "error", "displacement", "flipped", "dead" to one value a record.
     """
 
     settings: Student
@@ -90,6 +90,7 @@ def train_students(
     students: Sequence[Student],
     labels: Labels | Mapping[str, Labels] | Any,
     *,
+    weights: Any = None,
     iterations: int | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
@@ -108,6 +109,8 @@ def train_students(
     inputs          (n, d) numbers, in memory or a numpy.memmap (then streamed)
     students        their settings
     labels          label arrays by name; one `Labels`, or plain hard labels, stands for {"hard": …}
+    weights         (n,) what each row counts, scaled to mean 1: the loss is Σ w_i ℓ_i / Σ w_i, and for a mini-batch
+                    Σ w_i ℓ_i over its rows / its size; None counts all alike
     iterations      steps; or `epochs`, passes over the data
     batch_size      rows a step, in an order drawn from `order_seed`; None is all of them
     optimiser       "gradient" or "adam"; either is followed by the projection
@@ -115,7 +118,7 @@ def train_students(
     precision       "float32", "float64", or "bfloat16" (products only, where the processor has them)
     tolerance       a student is done when a step moves its weights by at most η·tolerance (full batch)
     validation      early stopping, student by student
-    record_every    steps between records of loss, error, displacement and flipped activations
+    record_every    steps between records of loss, error, displacement, flipped activations and dead neurons
     observe         called as observe(step, weights) before the first step, then every `observe_every` steps
     """
     if schedule not in SCHEDULES:
@@ -128,6 +131,7 @@ def train_students(
         precision=precision,
         validation=validation,
         tolerance=tolerance,
+        weights=weights,
     )
     batches = _Batches(run.inputs.rows, batch_size, order_seed)
     steps = _steps(iterations, epochs, batches.per_epoch)
@@ -211,6 +215,7 @@ class Training:
         precision: str,
         validation: Validation | None,
         tolerance: float | None,
+        weights: Any = None,
     ) -> None:
         require(len(students) > 0, "students: the list is empty; give at least one Student")
         if optimiser not in OPTIMISERS:
@@ -231,6 +236,7 @@ class Training:
         outputs = _agreed(named, self.inputs.rows)
         self.targets, target_rows = _targets(named, self.students, self.products.dtype)
         self.truth = _truth(named, self.products.dtype)
+        self.weights = None if weights is None else _mean_one(weights, self.inputs.rows, self.products.dtype)
         self.stack = Stack(
             self.students,
             self.inputs,
@@ -249,7 +255,7 @@ class Training:
     def advance(self, step: int, rows: Tensor | None, pace: float = 1.0) -> None:
         """One step of everyone, `pace` times as long as each one's own; students that come to rest leave."""
         stack = self.stack
-        self.fused.gradient(stack, self.inputs, self.targets, rows)
+        self.fused.gradient(stack, self.inputs, self.targets, rows, self.weights)
         self._hold_still()
         before = stack.hidden.value.clone() if self.tolerance is not None else None
         for slot in stack.slots():
@@ -295,7 +301,7 @@ class Training:
         last: bool = False,
     ) -> None:
         if record_every is not None and (step % record_every == 0 or last):
-            rows = measure(self.stack, self.students, self.fused, self.inputs, self.targets, self.truth)
+            rows = measure(self.stack, self.students, self.fused, self.inputs, self.targets, self.truth, self.weights)
             for member, row in rows.items():
                 for name, value in {"step": step, **row}.items():
                     self.records[member].setdefault(name, []).append(value)
@@ -335,6 +341,22 @@ def _agreed(named: Mapping[str, Labels], rows: int) -> int:
     if len(set(outputs.values())) > 1:
         raise InputError(f"label arrays disagree about the number of classes: {outputs} outputs")
     return next(iter(outputs.values()))
+
+
+def _mean_one(weights: Any, rows: int, dtype: torch.dtype) -> Tensor:
+    """Sample weights (rows,), checked and scaled to mean 1."""
+    try:
+        given = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("weights must be numbers, one a row of the inputs") from None
+    require(given.shape == (rows,), f"weights must be one a row of the inputs: {rows} rows, got shape {given.shape}")
+    bad = np.flatnonzero(~((given >= 0) & (given < np.inf)))
+    if len(bad):
+        raise InputError(f"weights must be finite and not negative, got {given[bad[0]]} at row {bad[0]}")
+    largest = given.max()
+    require(largest > 0, "weights are all 0: at least one row must count")
+    given = given / largest  # so that no sum overflows
+    return torch.from_numpy(given / given.mean()).to(dtype)
 
 
 def _targets(named: Mapping[str, Labels], students: Sequence[Student], dtype: torch.dtype) -> tuple[Tensor, list[int]]:

@@ -8,6 +8,11 @@ import torch
 WORTH_SHARING = 2e8  # floating-point operations between two meetings of the threads
 
 
+def threads_worth(flops: float, available: int) -> int:
+    """Threads for steps of so many operations: one, or all that are available."""
+    return 1 if flops < WORTH_SHARING else available
+
+
 @contextmanager
 def threads_for(flops: float) -> Iterator[None]:
     """One thread for steps of so few operations that threads would mostly wait for each other, else all.
