@@ -1,4 +1,6 @@
-"""Students as files: the same answers from ONNX and safetensors, and refusals."""
+"""Deep students as files: the same answers from ONNX and safetensors, and refusals."""
+
+import json
 
 import pytest
 import torch
@@ -6,8 +8,10 @@ from torch import nn
 
 from softlabel import export
 from softlabel.errors import InputError, SoftlabelError
+from softlabel.export import deep
 from softlabel.networks.deep import build_network, network_logits
 from softlabel.networks.deep.prepared import prepared_for
+from softlabel.numerics import save_tensors
 from softlabel.teachers.onnx_file import OnnxTeacher
 from tests.networks.deep.small import images
 
@@ -29,7 +33,7 @@ def test_onnx_says_what_the_network_says(tmp_path):
 
 
 def test_a_file_that_differs_is_removed_and_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "LARGEST", -1.0)
+    monkeypatch.setattr(deep, "LARGEST", -1.0)
     with pytest.raises(SoftlabelError, match="differs from the network"):
         export.export_onnx(student(), images().pixels, tmp_path / "s.onnx")
     assert not (tmp_path / "s.onnx").exists()
@@ -54,3 +58,21 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="not one of a deep student"):
         export.load_student(tmp_path / "other.safetensors")
     assert isinstance(student(), nn.Module)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensors, about: about.pop("width"), "not a complete deep student"),
+        (lambda tensors, about: about.update(classes=["a", "b", "c"]), "not a complete deep student"),
+        (lambda tensors, about: about.update(network="resnet9"), "not a complete deep student"),
+        (lambda tensors, about: tensors.pop("mean"), "not a complete deep student"),
+    ],
+)
+def test_a_student_that_is_not_whole_is_refused(tmp_path, change, message):
+    tensors, about = dict(student().state_dict()), dict(ABOUT)
+    change(tensors, about)
+    save_tensors(tmp_path / "s.safetensors", tensors, deep.KIND, {"about": json.dumps(about)})
+    with pytest.raises(InputError, match=message) as said:
+        export.load_student(tmp_path / "s.safetensors")
+    assert "\n" not in str(said.value)

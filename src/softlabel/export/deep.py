@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from softlabel.errors import SoftlabelError
+from softlabel.errors import InputError, SoftlabelError
 from softlabel.networks.deep.building import build_network
 from softlabel.networks.deep.prepared import Prepared
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
@@ -66,8 +66,12 @@ def save_student(path: Path, network: Prepared, about: Mapping[str, Any]) -> Non
 def load_student(path: str | Path) -> tuple[Prepared, dict[str, Any]]:
     """A student saved by `save_student`, in evaluation mode, and what was said about it."""
     tensors, metadata = read_tensors(Path(path), KIND, "deep student")
-    about = json.loads(metadata["about"])
-    inner = build_network(about["network"], len(about["classes"]), tuple(about["image"]), about["width"])
-    network = Prepared(inner, tensors["mean"], tensors["spread"])
-    network.load_state_dict(tensors)
+    try:
+        about = json.loads(metadata["about"])
+        inner = build_network(about["network"], len(about["classes"]), tuple(about["image"]), about["width"])
+        network = Prepared(inner, tensors["mean"], tensors["spread"])
+        network.load_state_dict(tensors)
+    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise InputError(f"'{path}' is not a complete deep student ({reason}): save it again") from None
     return network.eval(), about

@@ -1,0 +1,107 @@
+"""`load_model`: the one door to a student or another classifier in a file."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softlabel.errors import InputError, require
+from softlabel.export.deep import KIND as DEEP
+from softlabel.export.deep import load_student
+from softlabel.export.onnx_model import OnnxModel
+from softlabel.networks.student_model import FORMAT as TWO_LAYER
+from softlabel.networks.student_model import StudentModel
+from softlabel.networks.two_layer import FORMAT as BARE
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A classifier that was read from a file.
+
+    kind        "two-layer student", "deep student" or "ONNX model"
+    classes     names of the classes, numbers where the file has none
+    columns     names of the input columns of a table, None where they have none
+    shape       of one input: (columns,), or (channels, height, width) for images with pixels in [0, 1]
+    """
+
+    path: Path
+    kind: str
+    classes: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    shape: tuple[int, ...]
+    answer: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def takes_images(self) -> bool:
+        return len(self.shape) == 3
+
+    def probabilities(self, inputs: Any) -> np.ndarray:
+        """(n, K), rows adding up to 1, for inputs (n, *shape) as they stand in the user's file."""
+        held = np.asarray(inputs)
+        wanted = "(n, channels, height, width)" if self.takes_images else "(n, columns)"
+        require(
+            held.dtype.kind in "biuf" and held.shape[1:] == self.shape and len(held) > 0,
+            f"'{self.path}' takes numbers {wanted} = {('n', *self.shape)}, got {held.dtype} of shape {held.shape}",
+        )
+        found = self.answer(held)
+        lost = np.flatnonzero(~np.isfinite(found).all(axis=1))
+        require(
+            not len(lost),
+            f"'{self.path}' has no finite answer for {len(lost)} of {len(found)} inputs (first in row "
+            f"{lost[0] + 1 if len(lost) else 0}): look for missing, infinite or all-zero inputs",
+        )
+        require(
+            found.shape == (len(held), len(self.classes)),
+            f"'{self.path}' answers with shape {found.shape} for {len(held)} inputs and {len(self.classes)} classes",
+        )
+        return found
+
+
+def load_model(path: str | Path) -> Model:
+    """A student in a .safetensors file (two-layer or deep), or a classifier in an .onnx file."""
+    path = Path(path).expanduser()
+    ending = path.suffix.lower()
+    require(not path.is_dir(), f"'{path}' is a folder: name a model in it (.safetensors or .onnx)")
+    require(path.exists(), f"there is no model '{path}': check its path")
+    require(ending in (".safetensors", ".onnx"), f"'{path}' is no model: a .safetensors or an .onnx file is needed")
+    if ending == ".onnx":
+        model = OnnxModel(path)
+        return Model(path, "ONNX model", model.classes, model.columns, model.shape, model.probabilities)
+    form = _format(path)
+    if form == TWO_LAYER:
+        student = StudentModel.load(path)
+        width = student.network.inputs
+        return Model(path, "two-layer student", student.classes, student.columns, (width,), student.probabilities)
+    if form == DEEP:
+        return _deep(path)
+    if form == BARE:
+        raise InputError(
+            f"'{path}' holds a network alone, without scale and class names: put it into a StudentModel and save that"
+        )
+    raise InputError(f"'{path}' is a safetensors file, but not one of a student")
+
+
+def _format(path: Path) -> str | None:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            return (file.metadata() or {}).get("format")
+    except (OSError, SafetensorError) as problem:
+        raise InputError(f"student '{path}' cannot be read: {problem}") from None
+
+
+def _deep(path: Path) -> Model:
+    import torch
+
+    from softlabel.networks.deep import network_logits
+
+    network, about = load_student(path)
+
+    def answer(pixels: np.ndarray) -> np.ndarray:
+        held = torch.from_numpy(np.ascontiguousarray(pixels, dtype=np.float32))
+        return network_logits(network, held).double().softmax(1).numpy()
+
+    return Model(path, "deep student", tuple(about["classes"]), None, tuple(about["image"]), answer)

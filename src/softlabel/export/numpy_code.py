@@ -1,0 +1,60 @@
+"""A student as ten lines of Python that need NumPy alone, with its weights in an NPZ file beside them."""
+
+import io
+
+import numpy as np
+import torch
+
+from softlabel.export.layers import Layers, layers_of
+from softlabel.networks.student_model import StudentModel
+
+MARK = '"""A student written by softlabel'
+_ACTIVATIONS = {"relu": "np.maximum({}, 0)", "softplus": "np.logaddexp({}, 0)", "tanh": "np.tanh({})"}
+
+
+def can_be_numpy(activation: str) -> bool:
+    """Whether NumPy has what this activation needs; it has no erf."""
+    return activation in _ACTIVATIONS
+
+
+def numpy_code(model: StudentModel) -> str:
+    """The source: `predict_proba(X)` for raw inputs (n, d), and `classes`, the names of its columns."""
+    layers = layers_of(model)
+    classes, inputs = layers.output.shape[0], layers.hidden.shape[1]
+    active = _ACTIVATIONS[model.network.activation].format('x @ W["hidden"].T + W["hidden_bias"]')
+    lines = [
+        f'{MARK}: predict_proba(X) takes raw inputs (n, {inputs}) and gives (n, {classes}), a column a class."""',
+        "",
+        "import numpy as np",
+        "",
+        'W = dict(np.load(__file__[:-3] + ".npz"))',
+        'classes = W["classes"].tolist()',
+        "",
+        "",
+        "def predict_proba(X):",
+        "    x = np.asarray(X, dtype=np.float64)",
+        *_scaled(layers),
+        f"    h = {active}",
+        '    z = h @ W["output"].T + W["output_bias"]',
+        "    p = np.exp(z - z.max(axis=1, keepdims=True))",
+        "    return p / p.sum(axis=1, keepdims=True)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _scaled(layers: Layers) -> list[str]:
+    if layers.unit:
+        return ["    x = x / np.linalg.norm(x, axis=1, keepdims=True)"]
+    away = "x" if layers.shift is None else '(x - W["shift"])'
+    return [] if layers.spread is None else [f'    x = {away} / W["spread"]']
+
+
+def numpy_weights(model: StudentModel) -> bytes:
+    """The NPZ file: weights in the network's own precision, the scale in float64."""
+    layers = layers_of(model)
+    dtype = np.float64 if model.network.hidden.dtype == torch.float64 else np.float32
+    arrays = {name: getattr(layers, name).astype(dtype) for name in ("hidden", "hidden_bias", "output", "output_bias")}
+    scale = {name: part for name in ("shift", "spread") if (part := getattr(layers, name)) is not None}
+    held = io.BytesIO()
+    np.savez(held, classes=np.array(model.classes), **arrays, **scale)
+    return held.getvalue()

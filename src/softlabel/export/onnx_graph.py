@@ -1,0 +1,149 @@
+"""A student as an ONNX graph, from raw inputs to class names and probabilities.
+
+Inputs are scaled in float64, as in training: a column of mean 10⁶ and deviation 1 keeps every digit that its float32
+inputs have, which it would lose if the shift were rounded to float32 or moved into the weights.
+"""
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softlabel import __version__
+from softlabel.export.layers import Layers, layers_of
+from softlabel.networks.student_model import StudentModel
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, NodeProto
+
+FORMAT = "softlabel-student-onnx-1"
+OPSET = 17
+IR_VERSION = 8
+Work = type[np.float32] | type[np.float64]
+
+
+def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
+    """The model: "inputs" float32 (batch, d) → "label" strings (batch,), "probabilities" float32 (batch, K).
+
+    work    what the network's weights are stored and multiplied in
+    """
+    from onnx import TensorProto, helper
+
+    nodes = _Nodes()
+    layers = layers_of(model)
+    scaled = _scaled(nodes, layers, work)
+    z = nodes.add(
+        "Gemm", scaled, nodes.constant(layers.hidden, work), nodes.constant(layers.hidden_bias, work), transB=1
+    )
+    active = _ACTIVATIONS[model.network.activation](nodes, z, work)
+    logits = nodes.add(
+        "Gemm", active, nodes.constant(layers.output, work), nodes.constant(layers.output_bias, work), transB=1
+    )
+    place = nodes.add("ArgMax", logits, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(np.array(model.classes, dtype=object)), place, axis=0, gives="label")
+    likely = nodes.add("Softmax", logits, axis=1)
+    nodes.add("Cast", likely, to=TensorProto.FLOAT, gives="probabilities")
+    width, classes = layers.hidden.shape[1], len(model.classes)
+    graph = helper.make_graph(
+        nodes.nodes,
+        "student",
+        [helper.make_tensor_value_info("inputs", TensorProto.FLOAT, ["batch", width])],
+        [
+            helper.make_tensor_value_info("label", TensorProto.STRING, ["batch"]),
+            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["batch", classes]),
+        ],
+        nodes.constants,
+    )
+    built = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="softlabel",
+        producer_version=__version__,
+    )
+    about = {
+        "format": FORMAT,
+        "classes": json.dumps(model.classes),
+        "columns": json.dumps(model.columns),
+        "made_by": f"softlabel {__version__}",
+        "student": f"two-layer, {model.network.width} neurons, {model.network.activation}; {model.scaler}",
+        "fingerprint": model.fingerprint,
+    }
+    helper.set_model_props(built, about | {"checksum": checksum(graph, about)})
+    return built
+
+
+def checksum(graph: "GraphProto", about: dict[str, str]) -> str:
+    """Identity of a graph and of what is said about it."""
+    said = json.dumps({key: text for key, text in about.items() if key != "checksum"}, sort_keys=True)
+    return hashlib.sha256(graph.SerializeToString(deterministic=True) + said.encode()).hexdigest()
+
+
+class _Nodes:
+    """Nodes and constants in the order of their making, named by number."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
+        self.constants = []
+
+    def add(self, kind: str, *takes: str, gives: str = "", **settings: Any) -> str:
+        from onnx import helper
+
+        gives = gives or f"{kind.lower()}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, takes, [gives], name=gives, **settings))
+        return gives
+
+    def constant(self, values: np.ndarray | float, work: Work | None = None) -> str:
+        from onnx import numpy_helper
+
+        name = f"constant{len(self.constants)}"
+        array = np.asarray(values) if work is None else np.asarray(values, dtype=work)
+        self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+
+def _scaled(nodes: _Nodes, layers: Layers, work: Work) -> str:
+    from onnx import TensorProto
+
+    kind = TensorProto.FLOAT if work is np.float32 else TensorProto.DOUBLE
+    raw = nodes.add("Cast", "inputs", to=TensorProto.DOUBLE)
+    if layers.shift is not None:
+        raw = nodes.add("Sub", raw, nodes.constant(layers.shift))
+    if layers.spread is not None:
+        raw = nodes.add("Div", raw, nodes.constant(layers.spread))
+    if layers.unit:
+        raw = nodes.add("Div", raw, nodes.add("ReduceL2", raw, axes=[1], keepdims=1))
+    return nodes.add("Cast", raw, to=kind)
+
+
+def _softplus(nodes: _Nodes, z: str, work: Work) -> str:
+    """max(z, 0) + ln(1 + e^{−|z|})."""
+    small = nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", z)))
+    return nodes.add("Add", nodes.add("Relu", z), nodes.add("Log", nodes.add("Add", nodes.constant(1.0, work), small)))
+
+
+def _erf(nodes: _Nodes, z: str, work: Work) -> str:
+    """Runtimes have erf in float32 only."""
+    from onnx import TensorProto
+
+    if work is np.float32:
+        return nodes.add("Erf", z)
+    return nodes.add("Cast", nodes.add("Erf", nodes.add("Cast", z, to=TensorProto.FLOAT)), to=TensorProto.DOUBLE)
+
+
+def _gelu(nodes: _Nodes, z: str, work: Work) -> str:
+    """z (1 + erf(z/√2))/2."""
+    inner = _erf(nodes, nodes.add("Div", z, nodes.constant(np.sqrt(2), work)), work)
+    return nodes.add(
+        "Mul", nodes.add("Mul", z, nodes.constant(0.5, work)), nodes.add("Add", inner, nodes.constant(1.0, work))
+    )
+
+
+_ACTIVATIONS = {
+    "relu": lambda nodes, z, work: nodes.add("Relu", z),
+    "tanh": lambda nodes, z, work: nodes.add("Tanh", z),
+    "softplus": _softplus,
+    "erf": _erf,
+    "gelu": _gelu,
+}

@@ -1,0 +1,221 @@
+"""Any ONNX classifier of tables or images, asked for probabilities through onnxruntime.
+
+One that softlabel wrote says its classes and columns. Of others the classes are known where their graph names them,
+and are numbers otherwise; answers may be probabilities or logits, (n, K), or one column for two classes.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from softlabel.errors import InputError, require
+from softlabel.export.onnx_graph import FORMAT, checksum
+
+if TYPE_CHECKING:
+    import onnx
+    import onnxruntime
+
+BATCH = 4096
+ROUNDING = 1e-5
+_TYPES = {
+    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
+}  # fmt: skip
+_SHAPING = {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"}
+_PICKING = {"ArrayFeatureExtractor", "Gather"}
+_LIKELY = {"Softmax", "Sigmoid", "ZipMap", "Normalizer"}
+_UNBOUNDED = {"Gemm", "MatMul", "Add", "LogSoftmax"}
+
+
+def open_session(path: Path) -> "onnxruntime.InferenceSession":
+    """A session that says nothing by itself; a file that cannot be read is one line."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as problem:
+        raise InputError(f"'{path}' cannot be read as an ONNX model: {_first_line(problem)}") from None
+
+
+class OnnxModel:
+    """`classes`, `columns` (None where there are no names), `shape` of one input, and `probabilities` (n, K)."""
+
+    def __init__(self, path: Path) -> None:
+        import onnx
+
+        self.path, self.session = path, open_session(path)
+        held = onnx.load(str(path), load_external_data=False)
+        about = {prop.key: prop.value for prop in held.metadata_props}
+        self.given = self.session.get_inputs()
+        for one in self.given:
+            require(one.type in _TYPES, f"'{path}' takes {one.type} for '{one.name}': models of numbers can be asked")
+        self.columns: tuple[str, ...] | None = None
+        if len(self.given) > 1:
+            self.columns = tuple(one.name for one in self.given)
+            sides = [side for one in self.given for side in one.shape[1:]]
+            require(
+                set(sides) <= {1}, f"'{path}' takes {len(self.given)} inputs: one table, or one column each, is needed"
+            )
+        self.shape = (len(self.given),) if len(self.given) > 1 else self._single_shape()
+        self.output = _Output(held.graph, [one.name for one in self.session.get_outputs()])
+        if about.get("format") == FORMAT:
+            self._take_ours(held, about)
+        else:
+            count = max(2, self._answer(np.zeros((1, *self.shape), dtype=np.float32)).shape[1])
+            named = self.output.keys or _named_classes(held.graph, count) or range(count)
+            self.classes = tuple(map(str, named))
+
+    def _take_ours(self, held: "onnx.ModelProto", about: dict[str, str]) -> None:
+        require(
+            about.get("checksum") == checksum(held.graph, about),
+            f"'{self.path}' was changed after softlabel wrote it: export it again (or remove its metadata 'format', "
+            "and it is taken as any other ONNX model)",
+        )
+        columns = json.loads(about["columns"])
+        self.columns = None if columns is None else tuple(columns)
+        self.classes = tuple(json.loads(about["classes"]))
+
+    def _single_shape(self) -> tuple[int, ...]:
+        require(len(self.given) == 1, f"'{self.path}' takes no input")
+        sides = self.given[0].shape[1:]
+        require(
+            len(sides) in (1, 3) and all(isinstance(side, int) and side > 0 for side in sides),
+            f"'{self.path}' takes inputs of shape {tuple(self.given[0].shape)}: (n, columns) or (n, channels, height, "
+            "width) with all but n fixed is needed; export it with fixed sizes",
+        )
+        return tuple(self._channels_first(sides))
+
+    @property
+    def _channels_last(self) -> bool:
+        sides = self.given[0].shape[1:]
+        return len(sides) == 3 and sides[2] in (1, 3, 4) and sides[0] not in (1, 3, 4)
+
+    def _channels_first(self, sides: list[int]) -> list[int]:
+        return [sides[2], *sides[:2]] if self._channels_last else sides
+
+    def probabilities(self, inputs: np.ndarray) -> np.ndarray:
+        """(n, K) for inputs (n, *shape)."""
+        table = self._answer(inputs)
+        single = table.shape[1] == 1
+        likely = self.output.likely
+        if likely is None:
+            sums = 1.0 if single else table.sum(axis=1)
+            likely = bool(table.min() >= -ROUNDING and table.max() <= 1 + ROUNDING and np.abs(sums - 1).max() < 1e-3)
+        if single:
+            p = table[:, 0] if likely else expit(table[:, 0])
+            return np.stack([1 - p, p], axis=1)
+        return table / table.sum(axis=1, keepdims=True) if likely else softmax(table, axis=1)
+
+    def _answer(self, inputs: np.ndarray) -> np.ndarray:
+        """The model's own table, (n, K) or (n, 1), float64; a model of fixed batch gets its last one filled up."""
+        fixed = self.given[0].shape[0] if isinstance(self.given[0].shape[0], int) else None
+        size = fixed or BATCH
+        parts = []
+        for begin in range(0, len(inputs), size):
+            block = inputs[begin : begin + size]
+            missing = 0 if fixed is None else fixed - len(block)
+            filled = np.concatenate([block, np.repeat(block[-1:], missing, axis=0)]) if missing else block
+            parts.append(self._run(filled)[: len(block)])
+        return np.concatenate(parts)
+
+    def _run(self, block: np.ndarray) -> np.ndarray:
+        feed = self._feed(block)
+        try:
+            answers: Any = self.session.run(None, feed)
+        except Exception as problem:
+            raise InputError(f"'{self.path}' fails on these inputs: {_first_line(problem)}") from None
+        found = self.output.choose(answers, len(block))
+        require(found is not None, f"'{self.path}' does not answer with a table of numbers: it is no classifier")
+        assert found is not None
+        return found
+
+    def _feed(self, block: np.ndarray) -> dict[str, np.ndarray]:
+        if len(self.given) > 1:
+            return {one.name: self._typed(block[:, place : place + 1], one) for place, one in enumerate(self.given)}
+        held = block.transpose(0, 2, 3, 1) if self._channels_last else block
+        return {self.given[0].name: self._typed(held, self.given[0])}
+
+    def _typed(self, values: np.ndarray, one: Any) -> np.ndarray:
+        kind = _TYPES[one.type]
+        if kind in (np.int64, np.int32) and (values != np.round(values)).any():
+            raise InputError(f"'{self.path}' takes whole numbers for '{one.name}', others were given: mend the inputs")
+        return np.ascontiguousarray(values, dtype=kind)
+
+
+class _Output:
+    """Which answer holds the table, and whether it holds probabilities (None: its numbers tell)."""
+
+    def __init__(self, graph: "onnx.GraphProto", names: list[str]) -> None:
+        self.graph, self.names = graph, names
+        self.place: int | None = None
+        self.keys: list[Any] | None = None
+
+    def choose(self, answers: list[Any], rows: int) -> np.ndarray | None:
+        """The table among the answers; the first time it is looked for by kind, by name, then by order."""
+        tables = {place: table for place, one in enumerate(answers) if (table := _table(one, rows)) is not None}
+        if self.place is None and tables:
+            self.place = max(tables, key=self._rank)
+            if isinstance(answers[self.place], list):
+                self.keys = sorted(answers[self.place][0])
+        return None if self.place is None else tables.get(self.place)
+
+    @property
+    def likely(self) -> bool | None:
+        return None if self.place is None else self._kind(self.place)
+
+    def _rank(self, place: int) -> tuple[bool, bool, bool, int]:
+        name = self.names[place].lower()
+        return self._kind(place) is True, "prob" in name, "logit" in name, -place
+
+    def _kind(self, place: int) -> bool | None:
+        node = _maker(self.graph, self.names[place])
+        if node is None or node.op_type not in _LIKELY | _UNBOUNDED:
+            return None
+        return node.op_type in _LIKELY
+
+
+def _maker(graph: "onnx.GraphProto", name: str) -> "onnx.NodeProto | None":
+    """The node that a value comes from, apart from nodes that only shape it."""
+    made_by = {output: node for node in graph.node for output in node.output}
+    node = made_by.get(name)
+    while node is not None and node.op_type in _SHAPING and node.input:
+        node = made_by.get(node.input[0])
+    return node
+
+
+def _table(answer: Any, rows: int) -> np.ndarray | None:
+    """An answer as (n, K) float64 if it is a table of real numbers, or a list of {class: probability}."""
+    if isinstance(answer, list) and len(answer) == rows and all(isinstance(row, dict) for row in answer):
+        keys = sorted(answer[0])
+        return np.array([[row[key] for key in keys] for row in answer], dtype=np.float64)
+    if not isinstance(answer, np.ndarray) or answer.dtype.kind != "f" or not answer.size or answer.size % rows:
+        return None
+    return answer.astype(np.float64).reshape(rows, -1)
+
+
+def _named_classes(graph: "onnx.GraphProto", count: int) -> list[Any] | None:
+    """Names of so many classes: those that an output picks from, or those of the last classifier node."""
+    from onnx import numpy_helper
+
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    for output in graph.output:
+        node = _maker(graph, output.name)
+        if node is not None and node.op_type in _PICKING and node.input[0] in constants:
+            names = numpy_helper.to_array(constants[node.input[0]]).ravel().tolist()
+            if len(names) == count:
+                return [name.decode() if isinstance(name, bytes) else name for name in names]
+    for node in reversed(graph.node):
+        for attribute in node.attribute:
+            if attribute.name.startswith("classlabels_"):
+                names = [name.decode() for name in attribute.strings] or list(attribute.ints)
+                if len(names) == count:
+                    return names
+    return None
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

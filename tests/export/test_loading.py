@@ -1,0 +1,287 @@
+"""One door to models: ours and others', tables and images; what cannot be used is one line."""
+
+import re
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from scipy.special import expit, softmax
+
+from softlabel.errors import InputError
+from softlabel.export import export_onnx, export_student, load_model, save_student
+from softlabel.export.onnx_graph import student_onnx
+from softlabel.networks.deep import build_network, network_logits
+from softlabel.networks.deep.prepared import prepared_for
+from tests.export.students import COLUMNS, NAMES, inputs, network, student
+from tests.networks.deep.small import images
+
+WEIGHTS = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def foreign(path, nodes, outputs, given=None, constants=(), more_opsets=()):
+    """A model of somebody else's: inputs "x" (n, 3) unless told, outputs (name, type, shape)."""
+    given = given or [("x", FLOAT, ["n", 3])]
+    graph = helper.make_graph(
+        [helper.make_node(*node[:3], **(node[3] if len(node) > 3 else {})) for node in nodes],
+        "g",
+        [helper.make_tensor_value_info(*one) for one in given],
+        [one if not isinstance(one, tuple) else helper.make_tensor_value_info(*one) for one in outputs],
+        [numpy_helper.from_array(WEIGHTS, "w"), *(numpy_helper.from_array(value, name) for name, value in constants)],
+    )
+    opsets = [helper.make_opsetid("", 17), *(helper.make_opsetid(*one) for one in more_opsets)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("ending", ["safetensors", "onnx"])
+def test_our_two_layer_students(tmp_path, ending, classes):
+    model = student(classes)
+    found = load_model(str(export_student(model, tmp_path, "s", inputs()).path(ending)))
+    assert (found.classes, found.columns, found.shape) == (NAMES[:classes], COLUMNS, (3,))
+    assert found.kind == {"safetensors": "two-layer student", "onnx": "ONNX model"}[ending]
+    assert not found.takes_images
+    x = inputs(9000, seed=2)  # more than a batch
+    p = found.probabilities(x)
+    assert p.sum(axis=1) == pytest.approx(np.ones(9000), abs=1e-12)
+    assert p == pytest.approx(model.probabilities(x), abs=1e-5)
+
+
+def test_a_student_without_column_names(tmp_path):
+    found = export_student(student(columns=None), tmp_path, "s", inputs())
+    assert load_model(found.path("onnx")).columns is None
+    assert load_model(found.path("safetensors")).columns is None
+
+
+def test_deep_students(tmp_path):
+    net = prepared_for(build_network("resnet8", 2, (1, 8, 8), 0.25, seed=1), images()).eval()
+    about = {"network": "resnet8", "width": 0.25, "classes": ["cat", "dog"], "image": [1, 8, 8]}
+    save_student(tmp_path / "d.safetensors", net, about)
+    export_onnx(net, images().pixels, tmp_path / "d.onnx")
+    truth = network_logits(net, images().pixels).softmax(1).numpy()
+    for name, kind, classes in (
+        ("d.safetensors", "deep student", ("cat", "dog")),
+        ("d.onnx", "ONNX model", ("0", "1")),
+    ):
+        found = load_model(tmp_path / name)
+        assert (found.kind, found.classes, found.columns, found.shape) == (kind, classes, None, (1, 8, 8))
+        assert found.takes_images
+        assert found.probabilities(images().pixels.numpy()) == pytest.approx(truth, abs=1e-4)
+        with pytest.raises(InputError, match=r"takes numbers \(n, channels, height, width\) = \('n', 1, 8, 8\)"):
+            found.probabilities(np.zeros((2, 8, 8)))
+
+
+def test_logits_of_others_become_probabilities(tmp_path):
+    path = foreign(tmp_path / "m.onnx", [("MatMul", ["x", "w"], ["z"])], [("z", FLOAT, ["n", 4])])
+    found = load_model(path)
+    assert found.classes == ("0", "1", "2", "3")
+    assert found.columns is None
+    for rows in (1, 40):
+        assert found.probabilities(inputs(rows)) == pytest.approx(softmax(inputs(rows) @ WEIGHTS, axis=1), abs=1e-5)
+
+
+def test_probabilities_of_others_stay(tmp_path):
+    nodes = [("MatMul", ["x", "w"], ["z"]), ("Softmax", ["z"], ["s"], {"axis": 1}), ("Identity", ["s"], ["p"])]
+    for outputs in ([("p", FLOAT, ["n", 4])], [("z", FLOAT, ["n", 4]), ("p", FLOAT, ["n", 4])]):
+        found = load_model(foreign(tmp_path / "m.onnx", nodes, outputs))
+        assert found.probabilities(inputs()) == pytest.approx(softmax(inputs() @ WEIGHTS, axis=1), abs=1e-5)
+
+
+@pytest.mark.parametrize("likely", [True, False])
+def test_one_column_for_two_classes(tmp_path, likely):
+    """Log-odds that all lie in [0, 1] are still log-odds."""
+    nodes = [("MatMul", ["x", "v"], ["z"]), ("Sigmoid", ["z"], ["p"])]
+    column = WEIGHTS[:, :1] * 0.01
+    path = foreign(
+        tmp_path / "m.onnx", nodes[: 1 + likely], [("p" if likely else "z", FLOAT, ["n", 1])], constants=[("v", column)]
+    )
+    x = np.abs(inputs()) * np.sign(column[:, 0])
+    z = (x @ column)[:, 0]
+    assert (z > 0).all()
+    found = load_model(path).probabilities(x)
+    assert found == pytest.approx(np.stack([expit(-z), expit(z)], axis=1), abs=1e-6)
+    assert (found[:, 1] > 0.5).all()
+
+
+def classifier(path, labels, zipped, given=None, first=()):
+    """A linear classifier of the kind that scikit-learn's models become."""
+    kind, values = ("strings", labels) if isinstance(labels[0], str) else ("int64s", labels)
+    settings = {
+        "coefficients": WEIGHTS.T.ravel().tolist(), "intercepts": [0.0] * 4, "multi_class": 1,
+        "post_transform": "SOFTMAX", "domain": "ai.onnx.ml",
+        ("classlabels_strings" if kind == "strings" else "classlabels_ints"): values,
+    }  # fmt: skip
+    nodes = [*first, ("LinearClassifier", ["x" if not first else "joined"], ["label", "scores"], settings)]
+    text = TensorProto.STRING if kind == "strings" else INT64
+    outputs = [("label", text, ["n"]), ("scores", FLOAT, ["n", 4])]
+    if zipped:
+        nodes.append(("ZipMap", ["scores"], ["zipped"], {f"classlabels_{kind}": values, "domain": "ai.onnx.ml"}))
+        pairs = helper.make_map_type_proto(text, helper.make_tensor_type_proto(FLOAT, []))
+        outputs[1] = helper.make_value_info("zipped", helper.make_sequence_type_proto(pairs))
+    return foreign(path, nodes, outputs, given, more_opsets=[("ai.onnx.ml", 3)])
+
+
+@pytest.mark.parametrize("labels", [["d", "b", "a", "c"], [3, 10, 7, 1]])
+@pytest.mark.parametrize("zipped", [True, False])
+def test_classifiers_that_name_their_classes(tmp_path, labels, zipped):
+    found = load_model(classifier(tmp_path / "m.onnx", labels, zipped))
+    truth = softmax(inputs() @ WEIGHTS, axis=1)
+    p = found.probabilities(inputs())
+    for place, label in enumerate(labels):
+        assert p[:, found.classes.index(str(label))] == pytest.approx(truth[:, place], abs=1e-5)
+
+
+def test_classes_that_an_output_picks_from(tmp_path):
+    """As in networks, where the label is looked up in a list."""
+    nodes = [
+        ("MatMul", ["x", "w"], ["z"]),
+        ("ArgMax", ["z"], ["place"], {"axis": 1, "keepdims": 0}),
+        ("Gather", ["names", "place"], ["picked"], {"axis": 0}),
+        ("Identity", ["picked"], ["label"]),
+    ]
+    outputs = [("label", INT64, ["n"]), ("z", FLOAT, ["n", 4])]
+    path = foreign(tmp_path / "m.onnx", nodes, outputs, constants=[("names", np.array([3, 10, 7, 1]))])
+    assert load_model(path).classes == ("3", "10", "7", "1")
+
+
+def test_probabilities_above_one_by_rounding_are_probabilities(tmp_path):
+    """Forests answer with 1.0000001 where every tree agrees."""
+    nodes = [("MatMul", ["x", "w"], ["z"]), ("Softmax", ["z"], ["s"], {"axis": 1}), ("Mul", ["s", "more"], ["y"])]
+    more = [("more", np.array(1 + 3e-7, dtype=np.float32))]
+    path = foreign(tmp_path / "m.onnx", nodes, [("y", FLOAT, ["n", 4])], constants=more)
+    x = 100 * inputs()
+    truth = softmax((x @ WEIGHTS).astype(np.float64), axis=1)
+    assert truth.max() > 1 - 1e-9
+    assert load_model(path).probabilities(x) == pytest.approx(truth, abs=1e-4)
+
+
+def test_one_input_a_column_names_the_columns(tmp_path):
+    given = [(name, FLOAT, ["n", 1]) for name in COLUMNS[:2]] + [(COLUMNS[2], INT64, ["n", 1])]
+    first = [
+        ("Cast", [COLUMNS[2]], ["last"], {"to": FLOAT}),
+        ("Concat", [*COLUMNS[:2], "last"], ["joined"], {"axis": 1}),
+    ]
+    found = load_model(classifier(tmp_path / "m.onnx", ["a", "b", "c", "d"], True, given, first))
+    assert found.columns == COLUMNS
+    x = np.round(inputs())
+    assert found.probabilities(x) == pytest.approx(softmax(x @ WEIGHTS, axis=1), abs=1e-5)
+    with pytest.raises(InputError, match="takes whole numbers for 'height', others were given"):
+        found.probabilities(inputs())
+
+
+def test_models_of_fixed_batch_and_double_inputs(tmp_path):
+    nodes = [("Cast", ["x"], ["f"], {"to": FLOAT}), ("MatMul", ["f", "w"], ["z"])]
+    path = foreign(tmp_path / "m.onnx", nodes, [("z", FLOAT, [7, 4])], [("x", TensorProto.DOUBLE, [7, 3])])
+    for rows in (1, 7, 40):
+        found = load_model(path).probabilities(inputs(rows))
+        assert found == pytest.approx(softmax(inputs(rows) @ WEIGHTS, axis=1), abs=1e-5)
+
+
+def test_channels_last(tmp_path):
+    nodes = [("ReduceMean", ["x"], ["m"], {"axes": [1, 2], "keepdims": 0}), ("MatMul", ["m", "w"], ["z"])]
+    found = load_model(foreign(tmp_path / "m.onnx", nodes, [("z", FLOAT, ["n", 4])], [("x", FLOAT, ["n", 8, 6, 3])]))
+    assert found.shape == (3, 8, 6)
+    pixels = images(channels=3).pixels.numpy()[:, :, :, :6]
+    assert found.probabilities(pixels) == pytest.approx(softmax(pixels.mean((2, 3)) @ WEIGHTS, axis=1), abs=1e-5)
+
+
+def test_a_changed_onnx_file_is_refused(tmp_path):
+    path = tmp_path / "s.onnx"
+    for change in ("weights", "classes", "graph", "nothing"):
+        held = student_onnx(student())
+        if change == "weights":
+            weights = numpy_helper.to_array(held.graph.initializer[2]) * 1.5
+            held.graph.initializer[2].CopyFrom(numpy_helper.from_array(weights, held.graph.initializer[2].name))
+        elif change == "classes":
+            next(prop for prop in held.metadata_props if prop.key == "classes").value = '["yes", "no"]'
+        elif change == "graph":
+            next(node for node in held.graph.node if node.op_type == "Relu").op_type = "Tanh"
+        path.write_bytes(held.SerializeToString())
+        if change == "nothing":
+            assert load_model(path).classes == NAMES[:2]
+            continue
+        with pytest.raises(InputError, match="was changed after softlabel wrote it: export it again"):
+            load_model(path)
+        kept = [prop for prop in held.metadata_props if prop.key != "format"]
+        del held.metadata_props[:]
+        held.metadata_props.extend(kept)
+        path.write_bytes(held.SerializeToString())
+        found = load_model(path)  # as the message says
+        assert found.probabilities(inputs()).shape == (40, 2)
+        assert found.classes == NAMES[:2]
+
+
+def test_answers_that_are_no_numbers_are_refused(tmp_path):
+    found = load_model(export_student(student(scale="unit"), tmp_path, "s", inputs()).path("onnx"))
+    x = inputs(4)
+    x[2] = 0
+    with pytest.raises(InputError, match=r"no finite answer for 1 of 4 inputs \(first in row 3\)"):
+        found.probabilities(x)
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros((4, 2)), np.zeros(3), np.zeros((0, 3)), np.array(1.0), np.array([["a", "b", "c"]])]
+)
+@pytest.mark.parametrize("ending", ["safetensors", "onnx"])
+def test_inputs_of_another_shape_or_kind(tmp_path, wrong, ending):
+    found = load_model(export_student(student(), tmp_path, "s", inputs()).path(ending))
+    with pytest.raises(InputError, match=re.escape(f"takes numbers (n, columns) = ('n', 3), got {wrong.dtype}")):
+        found.probabilities(wrong)
+
+
+def text_input(path):
+    text = TensorProto.STRING
+    foreign(path, [("Identity", ["x"], ["y"])], [("y", text, ["n", 3])], [("x", text, ["n", 3])])
+
+
+def free_columns(path):
+    foreign(path, [("Relu", ["x"], ["y"])], [("y", FLOAT, ["n", "d"])], [("x", FLOAT, ["n", "d"])])
+
+
+def no_table(path):
+    foreign(path, [("ArgMax", ["x"], ["y"], {"axis": 1})], [("y", INT64, ["n", 1])])
+
+
+def two_tables(path):
+    given = [("x", FLOAT, ["n", 3]), ("x2", FLOAT, ["n", 3])]
+    foreign(path, [("Add", ["x", "x2"], ["y"])], [("y", FLOAT, ["n", 3])], given)
+
+
+def cut(path):
+    path.write_bytes(student_onnx(student()).SerializeToString()[:-100])
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "message"),
+    [
+        ("none.onnx", lambda path: None, "there is no model"),
+        ("folder.onnx", lambda path: path.mkdir(), "is a folder: name a model in it"),
+        ("m.txt", lambda path: path.write_text("x"), "is no model: a .safetensors or an .onnx file is needed"),
+        ("m.onnx", lambda path: path.write_bytes(b""), "cannot be read as an ONNX model"),
+        ("m.onnx", lambda path: path.write_bytes(b"x" * 50), "cannot be read as an ONNX model"),
+        ("m.onnx", cut, "cannot be read as an ONNX model"),
+        ("m.onnx", text_input, r"takes tensor\(string\) for 'x'"),
+        ("m.onnx", free_columns, "with all but n fixed is needed"),
+        ("m.onnx", no_table, "does not answer with a table of numbers"),
+        ("m.onnx", two_tables, "takes 2 inputs: one table, or one column each"),
+        ("m.safetensors", lambda path: path.write_bytes(b"x"), "cannot be read"),
+        ("m.safetensors", lambda path: network().save(path), "holds a network alone, without scale and class names"),
+        ("m.safetensors", lambda path: _other(path), "but not one of a student"),
+    ],
+)
+def test_what_is_no_model_is_one_line(tmp_path, capfd, name, make, message):
+    make(tmp_path / name)
+    with pytest.raises(InputError, match=message) as said:
+        load_model(tmp_path / name)
+    assert "\n" not in str(said.value)
+    assert str(tmp_path / name) in str(said.value)
+    assert capfd.readouterr() == ("", "")  # the runtime says nothing by itself
+
+
+def _other(path):
+    from safetensors.torch import save_file
+
+    save_file({"a": torch.zeros(1)}, path)
