@@ -210,7 +210,7 @@ def ask_once(given: GivenTeacher, held: ImageSet, parts: Parts, online: bool, fo
     whole = _whole(held)
     if folder is None:
         return replace(_of_whole(cached_logits(answer, whole), parts), facts=facts)
-    name = f"{file_fingerprint(answer.path)} {answer.names} {answer.scale}"
+    name = f"{file_fingerprint(answer.path)} {answer.model.chosen} {answer.scale}"
     return replace(_of_whole(remembered_logits(folder, answer, name, whole), parts), facts=facts)
 
 

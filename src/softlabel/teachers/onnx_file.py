@@ -1,5 +1,7 @@
-"""A teacher in an ONNX file, asked through onnxruntime."""
+"""A teacher in an ONNX file, asked through onnxruntime: `OnnxTeacher` for images, `ask_onnx` for rows of a problem."""
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +9,81 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from softlabel.data.problem import Problem
 from softlabel.errors import InputError, require
+from softlabel.teachers.answers import (
+    KINDS,
+    TeacherAnswers,
+    check_columns,
+    class_order,
+    finite_table,
+    match_names,
+    read_answers,
+    row_milliseconds,
+    row_numbers,
+    some,
+)
 
 BATCH = 512
-KINDS = ("logits", "probabilities")
+_FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+_TYPES = _FLOATS | {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+
+
+class OnnxModel:
+    """A model opened by onnxruntime. It has outputs `names`; `chosen` are the one to take, or all."""
+
+    def __init__(self, path: str | Path, output: str | None = None) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        try:
+            self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as problem:
+            reason = str(problem).splitlines()[0]
+            raise InputError(f"teacher '{path}' cannot be read as an ONNX model: {reason}") from None
+        self.path, self.inputs = Path(path), self.session.get_inputs()
+        self.names = [found.name for found in self.session.get_outputs()]
+        require(
+            output is None or output in self.names,
+            f"teacher '{path}' has no output '{output}'; there are {', '.join(self.names)}",
+        )
+        self.chosen = [output] if output is not None else self.names
+
+    @property
+    def parameters(self) -> int:
+        """Numbers in the model's initialisers, and in classic models' nodes (coefficients, splits and leaves)."""
+        import onnx
+
+        graph = onnx.load(str(self.path)).graph
+        count = sum(np.prod(tensor.dims, dtype=np.int64) for tensor in graph.initializer)
+        for node in graph.node:
+            if node.domain == "ai.onnx.ml":
+                held = [attribute for attribute in node.attribute if "hitrates" not in attribute.name]
+                count += sum(len(attribute.floats) for attribute in held)
+                count += sum(np.prod(one.t.dims, dtype=np.int64) for one in held if one.t.data_type in (1, 11))
+        return int(count)
+
+    def ask(self, feeds: dict[str, np.ndarray], outputs: Sequence[str]) -> list[Any]:
+        """Outputs for inputs by name, batch by batch: arrays (n, …) and lists of n; None for what is neither.
+
+        A model of fixed batch gets its last one filled up.
+        """
+        rows = len(next(iter(feeds.values())))
+        first = self.inputs[0].shape[0] if self.inputs[0].shape else None
+        batch = first if isinstance(first, int) and first > 0 else None
+        missing = 0 if batch is None else -rows % batch
+        if missing:
+            feeds = {name: np.concatenate([t, np.repeat(t[-1:], missing, axis=0)]) for name, t in feeds.items()}
+        parts = []
+        for begin in range(0, rows, batch or BATCH):
+            piece = {name: table[begin : begin + (batch or BATCH)] for name, table in feeds.items()}
+            try:
+                answers: Any = self.session.run(outputs, piece)
+            except Exception as problem:
+                raise InputError(f"teacher '{self.path}' fails on the data: {str(problem).splitlines()[0]}") from None
+            parts.append([_by_row(answer, len(next(iter(piece.values())))) for answer in answers])
+        return [_joined(answers, rows) for answers in zip(*parts, strict=True)]
 
 
 class OnnxTeacher:
@@ -25,34 +98,18 @@ class OnnxTeacher:
     def __init__(
         self, path: str | Path, classes: int, output: str | None = None, scale: float = 1.0, kind: str | None = None
     ) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        try:
-            self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as problem:
-            reason = str(problem).splitlines()[0]
-            raise InputError(f"teacher '{path}' cannot be read as an ONNX model: {reason}") from None
+        self.model = OnnxModel(path, output)
         require(kind is None or kind in KINDS, f"an ONNX teacher answers with logits or probabilities, not '{kind}'")
         self.path, self.classes, self.scale, self.kind = Path(path), classes, scale, kind
-        given = self.session.get_inputs()
+        given = self.model.inputs
         require(len(given) == 1, f"teacher '{path}' takes {len(given)} inputs; one is needed")
         self.given = given[0]
-        names = [found.name for found in self.session.get_outputs()]
-        require(
-            output is None or output in names,
-            f"teacher '{path}' has no output '{output}'; there are {', '.join(names)}",
-        )
-        self.names = [output] if output is not None else names
+        require(self.given.type in _FLOATS, f"teacher '{path}' takes {self.given.type}; float or double is needed")
 
     @property
     def parameters(self) -> int:
-        """Numbers in the model's initialisers."""
-        import onnx
-
-        model = onnx.load(str(self.path))
-        return int(sum(np.prod(tensor.dims, dtype=np.int64) for tensor in model.graph.initializer))
+        """Numbers in the model."""
+        return self.model.parameters
 
     def decide(self, pixels: Tensor) -> str:
         """Tell probabilities from logits by all these answers: none negative, and rows adding up to 1."""
@@ -72,53 +129,214 @@ class OnnxTeacher:
 
     def columns(self, pixels: Tensor) -> np.ndarray:
         """The model's answers as they are, (n, classes) or (n, 1)."""
-        prepared = self._prepared(pixels)
-        fixed = self.given.shape[0] if isinstance(self.given.shape[0], int) else None
-        batch = fixed or BATCH
-        missing = 0 if fixed is None else -len(prepared) % fixed
-        if missing:  # a model of fixed batch gets its last one filled up
-            prepared = np.concatenate([prepared, np.repeat(prepared[-1:], missing, axis=0)])
-        parts = [self._ask(prepared[begin : begin + batch]) for begin in range(0, len(prepared), batch)]
-        return np.concatenate(parts)[: len(prepared) - missing]
-
-    def _prepared(self, pixels: Tensor) -> np.ndarray:
-        """Images as the model takes them: channels first or last, or flat."""
-        shape, image = self.given.shape, tuple(pixels.shape[1:])
-        wanted = tuple(side if isinstance(side, int) else None for side in shape[1:])
-
-        def fits(candidate: tuple[int, ...]) -> bool:
-            sides = zip(wanted, candidate, strict=True)
-            return len(wanted) == len(candidate) and all(want in (None, have) for want, have in sides)
-
         held = pixels.detach().cpu().float().numpy() * np.float32(self.scale)
-        if len(wanted) == 3 and fits(image):
-            return np.ascontiguousarray(held)
-        if len(wanted) == 3 and fits((*image[1:], image[0])):
-            return np.ascontiguousarray(held.transpose(0, 2, 3, 1))
-        if len(wanted) == 1 and fits((int(np.prod(image)),)):
-            return held.reshape(len(held), -1)
-        raise InputError(
-            f"teacher '{self.path}' takes inputs of shape {tuple(shape)}, images are {image} (channels, height, width)"
-        )
-
-    def _ask(self, images: np.ndarray) -> np.ndarray:
-        kind = {"tensor(float)": np.float32, "tensor(double)": np.float64}.get(self.given.type)
-        require(kind is not None, f"teacher '{self.path}' takes {self.given.type}; float or double is needed")
-        try:
-            answers: Any = self.session.run(self.names, {self.given.name: images.astype(kind)})
-        except Exception as problem:
-            raise InputError(f"teacher '{self.path}' fails on the images: {str(problem).splitlines()[0]}") from None
-        tables = [table for answer in answers if (table := _table(answer, len(images))) is not None]
-        found = next((table for table in tables if table.shape[1] == self.classes), None)
-        if found is None and self.classes == 2:
-            found = next((table for table in tables if table.shape[1] == 1), None)
-        if found is None:
-            columns = [table.shape[1] for table in tables]
+        prepared = as_images(held, self.given.shape)
+        if prepared is None:
             raise InputError(
-                f"teacher '{self.path}' answers with {columns or 'no'} columns, the data have {self.classes} classes"
+                f"teacher '{self.path}' takes inputs of shape {tuple(self.given.shape)}, images are "
+                f"{tuple(pixels.shape[1:])} (channels, height, width)"
             )
+        answers = self.model.ask({self.given.name: prepared.astype(_FLOATS[self.given.type])}, self.model.chosen)
+        tables = [table for answer in answers if (table := _table(answer, len(held))) is not None]
+        found = _choose(tables, self.classes, self.path)
         require(bool(np.isfinite(found).all()), f"teacher '{self.path}' answers with values that are not finite")
         return found
+
+
+def as_images(images: np.ndarray, shape: Sequence[Any]) -> np.ndarray | None:
+    """Images (n, channels, height, width) as a model's input shape has them: channels first or last, or flat."""
+    image = images.shape[1:]
+    wanted = tuple(side if isinstance(side, int) else None for side in shape[1:])
+
+    def fits(candidate: tuple[int, ...]) -> bool:
+        return len(wanted) == len(candidate) and all(
+            want in (None, have) for want, have in zip(wanted, candidate, strict=True)
+        )
+
+    if fits(image):
+        return np.ascontiguousarray(images)
+    if fits((*image[1:], image[0])):
+        return np.ascontiguousarray(images.transpose(0, 2, 3, 1))
+    return images.reshape(len(images), -1) if fits((int(np.prod(image)),)) else None
+
+
+def ask_onnx(
+    problem: Problem,
+    path: Path,
+    *,
+    transfer: np.ndarray | None = None,
+    output: str | None = None,
+    kind: str | None = None,
+) -> TeacherAnswers:
+    """Answers of a model in a file for all rows of a problem, and for unlabelled ones (u, d).
+
+    The model takes one input of d columns (or an image), or d inputs of one column, named as the problem's columns.
+    It answers with a list of {class: probability}, a table with a column for each class, or one column for two.
+    """
+    began = time.perf_counter()
+    model, name = OnnxModel(path, output), f"teacher '{path}'"
+    rows = row_numbers(problem)
+    feeds = _feeds(model, problem, problem.inputs, rows)
+    table, order = _columns_of(model, feeds, problem.classes, None, name, rows)
+    logits, kind = read_answers(table, len(problem.classes), kind, name, rows)
+    taught = None
+    if transfer is not None:
+        where, numbers = f"{name} on unlabelled rows", np.arange(len(transfer))
+        feeds = _feeds(model, problem, transfer, numbers)
+        table, _ = _columns_of(model, feeds, problem.classes, order, where, numbers)
+        taught, _ = read_answers(table, len(problem.classes), kind, where, numbers)
+    seconds = time.perf_counter() - began
+    one = {entry: column[:1] for entry, column in feeds.items()}
+    return TeacherAnswers(
+        logits,
+        f"ONNX model {path.name}" + (f", output '{output}'" if output is not None else ""),
+        kind,
+        transfer=taught,
+        seconds=seconds,
+        milliseconds=row_milliseconds(lambda: model.ask(one, model.chosen)),
+        parameters=model.parameters,
+    )
+
+
+def _columns_of(
+    model: OnnxModel,
+    feeds: dict[str, np.ndarray],
+    classes: Sequence[str],
+    order: list[int] | None,
+    name: str,
+    rows: np.ndarray,
+) -> tuple[np.ndarray, list[int]]:
+    """Answers (n, K), or (n, 1) for two classes, in the order of the classes, and what order they had in the model."""
+    answers = dict(zip(model.names, model.ask(feeds, model.names), strict=True))
+    chosen = [answers[output] for output in model.chosen if answers[output] is not None]
+    named = next((answer for answer in chosen if isinstance(answer, list)), None)
+    if named is not None:
+        keys = list(named[0])
+        order = class_order(keys, classes, name)
+        return np.array([[row[keys[place]] for place in order] for row in named], dtype=np.float64), order
+    tables = [table for answer in chosen if (table := _table(answer, len(rows))) is not None]
+    single = [table for table in tables if table.shape[1] == 1]
+    require(
+        len(classes) != 2 or len(single) < 2 or any(table.shape[1] == 2 for table in tables),
+        f"{name} answers with {len(single)} single columns: choose one with output, of {', '.join(model.chosen)}",
+    )
+    table = finite_table(_choose(tables, len(classes), model.path), len(classes), name, rows)
+    if table.shape[1] == 1:
+        return table, [0]
+    if order is None:
+        said = next((one for one in answers.values() if isinstance(one, np.ndarray) and one.dtype.kind != "f"), None)
+        order = list(range(len(classes))) if said is None else _order_said(table, said, classes, name)
+    return table[:, order], order
+
+
+def _order_said(table: np.ndarray, said: np.ndarray, classes: Sequence[str], name: str) -> list[int]:
+    """The order of a table's columns, as far as the model's own decisions (n,) tell which class each column is.
+
+    Decisions that are no names of the problem's classes say nothing, and the columns count as in the classes' order.
+    """
+    largest, meant = table.argmax(axis=1), {}
+    for column in np.unique(largest).tolist() if said.shape == (len(table), 1) else []:
+        spellings, counts = np.unique(said[largest == column, 0].astype(str), return_counts=True)
+        if counts.max() > 0.9 * counts.sum():
+            meant[column] = str(spellings[counts.argmax()])
+    places = {column: _place(text, classes) for column, text in meant.items()}
+    if None in places.values() or all(column == place for column, place in places.items()):
+        return list(range(len(classes)))
+    found = match_names([meant.get(column, "") for column in range(len(classes))], classes)
+    if found is None:
+        raise InputError(
+            f"{name}: by its decisions its columns are not in the order of the classes ({some(classes)}), and what "
+            "order they have remains open; export it with class names (ZipMap)"
+        )
+    return found
+
+
+def _place(text: str, classes: Sequence[str]) -> int | None:
+    return next((place for place, known in enumerate(classes) if match_names([text], [known])), None)
+
+
+def _feeds(model: OnnxModel, problem: Problem, inputs: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Inputs (n, d) as the model takes them, by name."""
+    given, width, name = model.inputs, problem.inputs.shape[1], f"teacher '{model.path}'"
+    names = [entry.name for entry in given]
+    if len(given) > 1:
+        require(problem.columns is not None, f"{name} takes columns by name ({some(names)}), the data's have no names")
+        places = _columns(names, problem.columns or (), name)
+        tables = [inputs[:, place : place + 1] for place in places]
+    else:
+        shape, image = given[0].shape, problem.image_shape
+        places, tables = [0], [inputs]
+        if len(shape) == 4 and image is not None:
+            image = image if len(image) == 3 else (1, *image)
+            prepared = as_images(inputs.reshape(len(inputs), *image), shape)
+            if prepared is None:
+                raise InputError(f"{name} takes inputs of shape {tuple(shape)}, images are {image}")
+            tables = [prepared]
+        else:
+            require(len(shape) in (0, 2), f"{name} takes inputs of shape {tuple(shape)}, the data are a table")
+            columns = shape[1] if shape and isinstance(shape[1], int) else width
+            require(columns == width, f"{name} takes {columns} columns, the data have {width}")
+    for entry, place, table in zip(given, places, tables, strict=True):
+        require(entry.type in _TYPES, f"{name} takes {entry.type} for '{entry.name}'; numbers are needed")
+        if entry.type not in _FLOATS:
+            _check_whole(table, place, rows, problem.columns, name)
+    return {
+        entry.name: np.ascontiguousarray(table, dtype=_TYPES[entry.type])
+        for entry, table in zip(given, tables, strict=True)
+    }
+
+
+def _columns(names: Sequence[str], columns: Sequence[str], teacher: str) -> list[int]:
+    """Where each input's column stands; in names of inputs other signs than letters and digits may be underscores."""
+    for form in (str, _identifier):
+        have = [form(column) for column in columns]
+        if sorted(map(form, names)) == sorted(have) and len(set(have)) == len(have):
+            return [have.index(form(name)) for name in names]
+    known = {_identifier(column): column for column in columns}
+    check_columns([known.get(_identifier(name), name) for name in names], columns, teacher)
+    raise InputError(f"{teacher} names a column twice ({some(names)})")
+
+
+def _identifier(name: str) -> str:
+    return "".join(sign if sign.isalnum() else "_" for sign in name)
+
+
+def _check_whole(table: np.ndarray, column: int, rows: np.ndarray, columns: Sequence[str] | None, name: str) -> None:
+    """A fraction is not cut off for an input of whole numbers."""
+    broken = table != np.round(table)
+    if broken.any():
+        row, place = np.argwhere(broken)[0].tolist()[:2]
+        where = f"column '{columns[column + place]}'" if columns else f"column {column + place + 1}"
+        value = table[broken][0]
+        raise InputError(f"{name} takes whole numbers, {where} has {value:.6g} (row {rows[row] + 1})")
+
+
+def _choose(tables: Sequence[np.ndarray], classes: int, path: Path) -> np.ndarray:
+    """The first table with a column for every class; for two classes a single column does."""
+    found = next((table for table in tables if table.shape[1] == classes), None)
+    if found is None and classes == 2:
+        found = next((table for table in tables if table.shape[1] == 1), None)
+    if found is None:
+        columns = [table.shape[1] for table in tables]
+        raise InputError(f"teacher '{path}' answers with {columns or 'no'} columns, the data have {classes} classes")
+    return found
+
+
+def _by_row(answer: Any, rows: int) -> Any:
+    """An answer, (rows, …) or a list of so many, if it has something for every row, else None."""
+    if isinstance(answer, list):
+        return answer if len(answer) == rows and all(isinstance(row, dict) for row in answer) else None
+    fits = isinstance(answer, np.ndarray) and answer.size and not answer.size % rows
+    return answer.reshape(rows, -1) if fits else None
+
+
+def _joined(parts: Sequence[Any], rows: int) -> Any:
+    """Batches of one output as one, (rows, …)."""
+    if any(part is None for part in parts):
+        return None
+    if isinstance(parts[0], list):
+        return [row for part in parts for row in part][:rows]
+    return np.concatenate(parts)[:rows]
 
 
 def _table(answer: Any, rows: int) -> np.ndarray | None:

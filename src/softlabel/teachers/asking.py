@@ -1,0 +1,115 @@
+"""`ask_teacher`: one door to teachers, whatever they are."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softlabel.data.problem import Problem
+from softlabel.errors import InputError, require
+from softlabel.teachers.answers import KINDS, TeacherAnswers
+from softlabel.teachers.label_files import SUFFIXES, read_labels
+
+POSSIBLE = (
+    "a teacher is 'auto' (trained here), an .onnx file, a .csv, .parquet or .npy file of soft labels, or in Python a "
+    "fitted object with predict_proba or a function of inputs"
+)
+_PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth")
+
+
+def ask_teacher(
+    problem: Problem,
+    teacher: Any,
+    *,
+    transfer: Any = None,
+    output: str | None = None,
+    kind: str | None = None,
+    id_column: str | None = None,
+    seed: int = 0,
+    watch: Callable[[str], None] | None = None,
+) -> TeacherAnswers:
+    """What a teacher says about every row of a problem.
+
+    teacher     "auto", a path to an ONNX model or to a file of soft labels, a fitted object with predict_proba, or a
+                function from inputs to (n, K), or (n,) for two classes
+    transfer    (u, d) unlabelled inputs as given, columns in the problem's order, to be answered as well
+    output      name of the ONNX model's output
+    kind        "logits" or "probabilities"; by default told apart by all answers
+    id_column   of a file of soft labels, to be matched with the problem's ids
+    seed        of a teacher trained here; `watch` is called with a line at each stage of that
+    """
+    require(kind is None or kind in KINDS, f"a teacher answers with logits or probabilities, not '{kind}'")
+    extra = None if transfer is None else _unlabelled(transfer, problem)
+    path = None
+    if isinstance(teacher, str | Path) and str(teacher) != "auto":
+        path = _file(Path(teacher).expanduser(), str(teacher))
+    require(
+        output is None or (path is not None and path.suffix.lower() == ".onnx"),
+        f"output '{output}' is for ONNX teachers alone: leave it out",
+    )
+    if path is None and isinstance(teacher, str | Path):
+        from softlabel.teachers.automatic import ask_automatic
+
+        require(kind is None, f"kind '{kind}' is for teachers that are given, not for 'auto': leave it out")
+        return ask_automatic(problem, transfer=extra, seed=seed, watch=watch)
+    if path is None:
+        from softlabel.teachers.fitted import ask_fitted
+
+        _check_object(teacher)
+        return ask_fitted(problem, teacher, transfer=extra, kind=kind)
+    if path.suffix.lower() == ".onnx":
+        from softlabel.teachers.onnx_file import ask_onnx
+
+        return ask_onnx(problem, path, transfer=extra, output=output, kind=kind)
+    require(
+        extra is None,
+        f"label file '{path}' cannot label the unlabelled rows: give a model as teacher, or leave them out",
+    )
+    return read_labels(problem, path, kind=kind, id_column=id_column)
+
+
+def _file(path: Path, name: str) -> Path:
+    """The file that a teacher's name means."""
+    known = (".onnx", *SUFFIXES)
+    require(
+        path.suffix.lower() not in _PICKLES,
+        f"teacher '{name}' may hold code, which softlabel never loads: load it yourself and pass the object, or export "
+        "it to .onnx",
+    )
+    if path.suffix.lower() not in known:
+        what = "is a folder" if path.is_dir() else "is no teacher"
+        raise InputError(f"teacher '{name}' {what}: {POSSIBLE}")
+    require(path.exists(), f"there is no file '{name}' for a teacher: check its path")
+    require(path.is_file(), f"teacher '{name}' is a folder: name a file in it")
+    require(path.stat().st_size > 0, f"teacher '{name}' is empty (0 bytes): was it written completely?")
+    return path
+
+
+def _check_object(teacher: Any) -> None:
+    if hasattr(teacher, "predict_proba") or callable(teacher):
+        return
+    lacks = " has no predict_proba" if hasattr(teacher, "predict") else ""
+    raise InputError(f"teacher of type {type(teacher).__name__}{lacks or ' is not possible'}: {POSSIBLE}")
+
+
+def _unlabelled(transfer: Any, problem: Problem) -> np.ndarray:
+    """Unlabelled inputs as float32 (u, d); other columns, or numbers that are not finite, are an error."""
+    columns, width = getattr(transfer, "columns", None), problem.inputs.shape[1]
+    try:
+        with np.errstate(over="ignore"):
+            table = np.asarray(transfer, dtype=np.float32)
+    except (TypeError, ValueError) as reason:
+        raise InputError(f"unlabelled rows must be numbers: {str(reason).splitlines()[0]}") from None
+    require(
+        table.ndim == 2 and table.shape[1] == width and len(table) > 0,
+        f"unlabelled rows must have the data's {width} columns, got shape {table.shape}",
+    )
+    if columns is not None and problem.columns is not None:
+        for own, other in zip(problem.columns, map(str, columns), strict=True):
+            require(own == other, f"unlabelled rows must have the data's columns in order: '{other}' is not '{own}'")
+    wrong = ~np.isfinite(table)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        raise InputError(f"unlabelled rows hold missing or infinite values (first: row {row + 1}, column {column + 1})")
+    return table

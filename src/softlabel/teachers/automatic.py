@@ -1,0 +1,238 @@
+"""The teacher that is trained here: gradient-boosted trees or a wide network, whichever has the lower validation loss.
+
+The training rows are labelled out of fold: each fold by a model of the same settings that learned from the other
+folds, so that no label was memorised. All other rows are labelled by the model trained on all training rows. The
+network's logits are divided by one temperature, fitted on the validation rows.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from softlabel.data.problem import Problem
+from softlabel.data.splits import split
+from softlabel.errors import require
+from softlabel.networks import Labels, Student, TwoLayer, Validation, train_students
+from softlabel.teachers.answers import TeacherAnswers, floored, row_milliseconds, teacher_columns
+from softlabel.teachers.audit import best_temperature, log_loss
+
+WIDTH = 512
+STEPS = (0.03, 0.1)  # of Adam; the one with the lower validation loss is kept
+UPDATES, CHECKS, PATIENCE = 1000, 40, 15
+MANY_ROWS, MANY_EPOCHS, MANY_CHECKS = 20_000, 6, 12
+ROUNDS = 100
+MOST_TREE_WORK = 2e7
+FEWEST_ROWS = 20
+
+
+class Model(Protocol):
+    """A model trained on some of a problem's rows."""
+
+    @property
+    def kind(self) -> str:
+        """What it gives."""
+        ...
+
+    def logits(self, inputs: np.ndarray) -> np.ndarray:
+        """(n, K) for raw inputs (n, d)."""
+        ...
+
+    def again(self, rows: np.ndarray) -> "Model":
+        """One of the same settings, trained on these rows."""
+        ...
+
+    @property
+    def parameters(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Boosted trees; a class that was not among their rows gets the least probability."""
+
+    problem: Problem
+    model: HistGradientBoostingClassifier
+    rounds: int
+    seed: int
+    kind: str = "probabilities"
+
+    @classmethod
+    def fit(cls, problem: Problem, rows: np.ndarray, rounds: int, seed: int) -> "Trees":
+        model = HistGradientBoostingClassifier(
+            max_iter=rounds,
+            early_stopping=False,  # pyright: ignore[reportArgumentType]
+            min_samples_leaf=min(20, max(2, len(rows) // 30)),
+            random_state=seed,
+        )
+        return cls(problem, model.fit(problem.inputs[rows], problem.labels[rows]), rounds, seed)
+
+    @classmethod
+    def best(cls, problem: Problem, rows: np.ndarray, seed: int) -> "Trees":
+        """With the number of rounds that has the lowest log loss on the validation rows."""
+        found, held = cls.fit(problem, rows, ROUNDS, seed), problem.inputs[problem.parts["validation"]]
+        stages = found.model.staged_predict_proba(held)
+        losses = [log_loss(found._logits(table), problem.truth("validation")) for table in stages]
+        rounds = int(np.argmin(losses)) + 1
+        return found if rounds == ROUNDS else cls.fit(problem, rows, rounds, seed)
+
+    def again(self, rows: np.ndarray) -> "Trees":
+        return Trees.fit(self.problem, rows, self.rounds, self.seed)
+
+    def logits(self, inputs: np.ndarray) -> np.ndarray:
+        return self._logits(self.model.predict_proba(inputs))
+
+    def _logits(self, probabilities: Any) -> np.ndarray:
+        table = np.zeros((len(probabilities), len(self.problem.classes)))
+        table[:, np.asarray(self.model.classes_)] = probabilities
+        return floored(table)
+
+    @property
+    def parameters(self) -> int:
+        """A threshold for every split and a value for every leaf."""
+        return sum(2 * tree.get_n_leaf_nodes() - 1 for stage in self.model._predictors for tree in stage)
+
+    def __str__(self) -> str:
+        return f"boosted trees ({self.rounds} rounds)"
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A two-layer network on scaled inputs, its logits divided by a temperature."""
+
+    problem: Problem
+    network: TwoLayer
+    temperature: float
+    step: float
+    seed: int
+    kind: str = "logits"
+
+    @classmethod
+    def best(cls, problem: Problem, rows: np.ndarray, seed: int, steps: tuple[float, ...] = STEPS) -> "Network":
+        """Trained with each of the step sizes; the one with the lowest log loss on the validation rows."""
+        held, truth = problem.scaled("validation"), problem.truth("validation")
+        batch, epochs = training_length(len(rows))
+        checks = MANY_CHECKS if len(rows) > MANY_ROWS else CHECKS
+        every = max(1, epochs * math.ceil(len(rows) / batch) // checks)
+        run = train_students(
+            problem.scaler.apply(problem.inputs[rows]),
+            [
+                Student(width=WIDTH, seed=seed, start="he", step=step, radius=None, train_output=True, biases=True)
+                for step in steps
+            ],
+            _hard(problem.labels[rows], len(problem.classes)),
+            epochs=epochs,
+            batch_size=batch,
+            order_seed=seed,
+            optimiser="adam",
+            schedule="cosine",
+            validation=Validation(held, truth, every=every, patience=PATIENCE),
+        )
+        fitted = []
+        for student in run:
+            logits = teacher_columns(student.network.logits(held))
+            temperature = best_temperature(logits, truth, prior=1.0)
+            one = cls(problem, student.network, temperature, student.settings.step, seed)
+            fitted.append((log_loss(logits / temperature, truth), one))
+        return min(fitted, key=lambda pair: pair[0])[1]
+
+    def again(self, rows: np.ndarray) -> "Network":
+        return Network.best(self.problem, rows, self.seed, (self.step,))
+
+    def logits(self, inputs: np.ndarray) -> np.ndarray:
+        return teacher_columns(self.network.logits(self.problem.scaler.apply(inputs))) / self.temperature
+
+    @property
+    def parameters(self) -> int:
+        return self.network.parameters
+
+    def __str__(self) -> str:
+        return f"a network of width {WIDTH}"
+
+
+def ask_automatic(
+    problem: Problem,
+    *,
+    transfer: np.ndarray | None = None,
+    seed: int = 0,
+    watch: Callable[[str], None] | None = None,
+) -> TeacherAnswers:
+    """Train a teacher on the problem's training rows and ask it about all rows, and unlabelled ones (u, d)."""
+    began = time.perf_counter()
+    say = watch or (lambda text: None)
+    train, notes = problem.parts["train"], []
+    require(
+        len(train) >= FEWEST_ROWS,
+        f"'{problem.name}' has {len(train)} training rows, teacher 'auto' needs {FEWEST_ROWS}: collect more, or give a "
+        "teacher that is trained",
+    )
+    say(f"teacher: training a network of width {WIDTH} on {len(train):,} rows")
+    network = Network.best(problem, train, seed)
+    candidates: list[tuple[float, Model]] = [(_validation_loss(problem, network), network)]
+    if len(train) * problem.inputs.shape[1] * len(problem.classes) <= MOST_TREE_WORK:
+        say(f"teacher: growing boosted trees on {len(train):,} rows")
+        trees = Trees.best(problem, train, seed)
+        candidates.append((_validation_loss(problem, trees), trees))
+        candidates.sort(key=lambda pair: pair[0])
+    else:
+        notes.append(
+            f"boosted trees are left out: {len(train):,} rows × {problem.inputs.shape[1]:,} columns × "
+            f"{len(problem.classes)} classes are more than {MOST_TREE_WORK:,.0f}"
+        )
+    loss, chosen = candidates[0]
+    if chosen is network:
+        notes.append(
+            f"the network's logits are divided by {network.temperature:.3g}, a temperature for validation rows"
+        )
+
+    logits = chosen.logits(problem.inputs)
+    folds, alone = _folds(problem.truth("train"), seed)
+    for number, fold in enumerate(folds, 1):
+        say(f"teacher: labelling fold {number} of {len(folds)} by {chosen}")
+        rest = np.setdiff1d(np.arange(len(train)), fold)
+        logits[train[fold]] = chosen.again(train[rest]).logits(problem.inputs[train[fold]])
+    if alone:
+        notes.append(f"{alone} training rows are the only ones of their class: their labels are not out of fold")
+    others = "".join(f" ({other}: {worse:.4f})" for worse, other in candidates[1:])
+    return TeacherAnswers(
+        logits,
+        f"trained here: {chosen}, log loss {loss:.4f} on validation rows{others}; {len(folds)} folds",
+        chosen.kind,
+        out_of_fold=True,
+        transfer=None if transfer is None else chosen.logits(transfer),
+        seconds=time.perf_counter() - began,
+        milliseconds=row_milliseconds(lambda: chosen.logits(problem.inputs[:1])),
+        parameters=chosen.parameters,
+        notes=tuple(notes),
+    )
+
+
+def training_length(rows: int) -> tuple[int, int]:
+    """Batch and epochs of a network: about a thousand steps; six passes where there are many rows."""
+    if rows > MANY_ROWS:
+        return 256, MANY_EPOCHS
+    batch = min(128, rows)
+    return batch, max(MANY_EPOCHS, math.ceil(UPDATES / math.ceil(rows / batch)))
+
+
+def _validation_loss(problem: Problem, model: Model) -> float:
+    return log_loss(model.logits(problem.inputs[problem.parts["validation"]]), problem.truth("validation"))
+
+
+def _folds(labels: np.ndarray, seed: int) -> tuple[list[np.ndarray], int]:
+    """Places of each fold among the training rows, class by class in proportion, and how many rows are in none.
+
+    The only row of a class stays in training, in every fold: without it the model would not know the class.
+    """
+    dealt = np.flatnonzero(np.bincount(labels)[labels] > 1)
+    number = 3 if len(labels) > MANY_ROWS else 5
+    parts = split(len(dealt), (1 / number,) * number, seed, labels[dealt])
+    return [dealt[part] for part in parts], len(labels) - len(dealt)
+
+
+def _hard(labels: np.ndarray, classes: int) -> Labels:
+    """Hard labels of class numbers, some of which may be absent."""
+    return Labels("hard", np.where(labels == 1, 1.0, -1.0) if classes == 2 else np.eye(classes)[labels])

@@ -1,0 +1,301 @@
+"""Soft labels in a file: CSV, Parquet or NPY, one row an example, matched by row or by id.
+
+Rows in another order would teach nonsense, so the labels are held against the given ones. With s(i, k) what the file
+says of class k in row i (its log-probability; or 1 where k is its decision), the score S = Σ_i s(i, y_i) is compared
+with that of labels y dealt out at random, whose mean and variance are known exactly (Hoeffding):
+
+    E S = (1/n) Σ_i Σ_k n_k s(i, k),   Var S = 1/(n − 1) Σ_i Σ_k n_k d(i, k)²,   d: s less its row and column means
+
+Labels are refused where S is within 3 deviations of E S, or below, and yet more than 3 below what it should be if the
+labels were true, Σ_i Σ_k p(i, k) s(i, k). Labels that claim next to nothing are so not called misplaced.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from softlabel.data.catalogue import CATALOGUE
+from softlabel.data.problem import Problem
+from softlabel.data.table_files import read_column, read_frame
+from softlabel.errors import InputError, require
+from softlabel.teachers.answers import (
+    FLOOR,
+    TeacherAnswers,
+    match_names,
+    plain_name,
+    read_answers,
+    row_numbers,
+    some,
+)
+
+if TYPE_CHECKING:
+    import polars
+
+SUFFIXES = (".csv", ".parquet", ".npy")
+FEWEST_ROWS = 30
+DEVIATIONS = 3.0
+COLLAPSED = 0.99
+_PREFIXES = {
+    "": None,
+    "p_": "probabilities",
+    "prob_": "probabilities",
+    "proba_": "probabilities",
+    "probability_": "probabilities",
+    "logit_": "logits",
+    "logits_": "logits",
+}
+
+
+def read_labels(
+    problem: Problem, path: Path, *, kind: str | None = None, id_column: str | None = None
+) -> TeacherAnswers:
+    """Soft labels or logits from a file.
+
+    By row, the file has as many as the problem's own file, as the problem, or (test rows of a named set left out) as
+    its training part. By `id_column`, its ids are held against the problem's.
+    """
+    began = time.perf_counter()
+    name = f"label file '{path}'"
+    matched = None if id_column is None else _by_id(problem, path, id_column, name)
+    table, kind, notes = _read(path, problem.classes, kind, id_column, name)
+    if matched is not None:
+        places, more = matched
+        known, notes = np.arange(len(problem)), [*notes, *more]
+    else:
+        known, places = _by_row(problem, len(table), name)
+    found, kind = read_answers(table[places], len(problem.classes), kind, name, places)
+    logits = np.full((len(problem), len(problem.classes)), np.nan)
+    logits[known] = found
+    notes += _check_order(problem, logits, name, id_column)
+    how = "by row" if id_column is None else f"by id '{id_column}'"
+    return TeacherAnswers(
+        logits, f"{kind} in {path.name}, matched {how}", kind, seconds=time.perf_counter() - began, notes=tuple(notes)
+    )
+
+
+def _read(
+    path: Path, classes: Sequence[str], kind: str | None, id_column: str | None, name: str
+) -> tuple[np.ndarray, str | None, list[str]]:
+    """Numbers (m, K) or (m, 1) in the order of the classes (NaN where missing), their kind, and remarks."""
+    if path.suffix.lower() == ".npy":
+        return _read_array(path, len(classes), name), kind, []
+    frame = read_frame(path)
+    present = [column for column in frame.columns if column != id_column]
+    columns, implied = _named_columns(present, classes, kind, name)
+    if columns:
+        table, kind = _numbers(frame, columns, name), kind or implied
+        if len(columns) == 1 and len(classes) == 2 and _is_for(columns[0], classes[0]):
+            inside = (np.isnan(table) | ((table >= 0) & (table <= 1))).all()
+            kind = kind or ("probabilities" if inside else "logits")
+            table = 1 - table if kind == "probabilities" else -table
+        return table, kind, []
+    columns = _other_columns(frame, classes, id_column, name)
+    remark = f"columns {some(columns)} are taken for the classes {some(classes)}, in this order"
+    return _numbers(frame, columns, name), kind, [remark]
+
+
+def _read_array(path: Path, classes: int, name: str) -> np.ndarray:
+    try:
+        with path.open("rb") as stream:
+            table = np.load(stream, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        raise InputError(f"{name} cannot be read: {str(problem).splitlines()[0]}") from None
+    require(isinstance(table, np.ndarray), f"{name} must be one array, not an archive of several")
+    require(table.dtype.kind in "biuf", f"{name} must be numbers, got {table.dtype}")
+    table = table[:, None] if table.ndim == 1 else table
+    fits = table.ndim == 2 and table.shape[1] in (classes, 1 if classes == 2 else classes)
+    require(fits, f"{name} has shape {table.shape}, the data have {classes} classes: one column for each")
+    return table.astype(np.float64)
+
+
+def _named_columns(
+    columns: Sequence[str], classes: Sequence[str], kind: str | None, name: str
+) -> tuple[list[str], str | None]:
+    """Columns called as the classes, in their order, and the kind that their prefix means; none found: empty."""
+    for prefix, implied in sorted(_PREFIXES.items(), key=lambda entry: (entry[0] == "", entry[1] != kind)):
+        named = [column for column in columns if column.lower().startswith(prefix)]
+        found = [next((column for column in named if _same(column[len(prefix) :], own)), None) for own in classes]
+        held = [column for column in found if column is not None]
+        if len(held) == len(classes):
+            return held, implied
+        if len(classes) == 2 and len(held) == 1:
+            require(
+                prefix != "" or found[0] is None or not plain_name(classes[0]).isdigit(),
+                f"{name}: it is not clear which class the one column '{held[0]}' is for; call it p_{classes[0]} or "
+                f"p_{classes[1]}",
+            )
+            return held, implied
+        if len(held) > 1:
+            missing = [own for own, column in zip(classes, found, strict=True) if column is None]
+            raise InputError(f"{name} has columns {some(held)}, but none for the classes {some(missing)}")
+    return [], None
+
+
+def _same(text: str, own: str) -> bool:
+    return text == own or match_names([text], [own]) is not None
+
+
+def _is_for(column: str, own: str) -> bool:
+    """Whether a column is called as that class."""
+    return any(column.lower().startswith(prefix) and _same(column[len(prefix) :], own) for prefix in _PREFIXES)
+
+
+def _other_columns(frame: "polars.DataFrame", classes: Sequence[str], id_column: str | None, name: str) -> list[str]:
+    """Columns that are not called as the classes, if they are as many (or one for two)."""
+    columns = [column for column in frame.columns if column != id_column and not _counts_rows(frame[column])]
+    if all(map(_is_number, columns)) and columns != [str(place) for place in range(len(columns))]:
+        raise InputError(
+            f"{name}: the first line is numbers ({', '.join(columns[:3])}): add a line of names at the top"
+        )
+    text = [column for column in columns if not frame[column].dtype.is_numeric()]
+    hint = f"; is '{text[0]}' an id? then give --id {text[0]}" if text and id_column is None else ""
+    fits = len(columns) == len(classes) or (len(classes) == 2 and len(columns) == 1)
+    require(
+        fits,
+        f"{name} has {len(columns)} columns ({some(columns)}), the data {len(classes)} classes: call one column for "
+        f"each as the class ({some(classes)}){hint}",
+    )
+    return columns
+
+
+def _counts_rows(column: "polars.Series") -> bool:
+    """Whether a column only numbers the rows, as an index does."""
+    if not column.dtype.is_integer() or len(column) < 3 or column.null_count():
+        return False
+    numbers = column.to_numpy()
+    return numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.split("_duplicated_")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(frame: "polars.DataFrame", columns: Sequence[str], name: str) -> np.ndarray:
+    """Columns as float64 (m, …); missing values are NaN, text is an error."""
+    import polars as pl
+
+    tables = []
+    for column in columns:
+        held = frame[column]
+        numbers = held.cast(pl.Float64, strict=False)
+        lost = (numbers.is_null() & held.is_not_null()).to_numpy()
+        if lost.any():
+            row = int(np.argmax(lost))
+            raise InputError(f"{name}: column '{column}' holds '{held[row]}' (row {row + 1}); it must be numbers")
+        tables.append(numbers.to_numpy())
+    return np.stack(tables, axis=1)
+
+
+def _by_row(problem: Problem, rows: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows of the problem a file of so many rows labels, and with which of its rows."""
+    everything, own = np.arange(len(problem)), row_numbers(problem)
+    possible = [(problem.file_rows, everything, own), (len(problem), everything, everything)]
+    named = CATALOGUE.get(problem.name)
+    if named is not None and "test" in named.examples:
+        official = named.examples["train"]
+        learned = np.sort(np.concatenate([problem.parts["train"], problem.parts["validation"]]))
+        possible += [(official, learned, own[learned]), (len(learned), learned, np.arange(len(learned)))]
+    for expected, known, places in possible:
+        if expected and rows == expected:
+            return known, places
+    wanted = " or ".join(dict.fromkeys(f"{expected:,}" for expected, _, _ in possible if expected))
+    raise InputError(
+        f"{name} has {rows:,} rows, the data {wanted}: give one row for each, or match them by --id COLUMN"
+    )
+
+
+def _by_id(problem: Problem, path: Path, id_column: str, name: str) -> tuple[np.ndarray, list[str]]:
+    """Which row of the file each row of the problem has its labels in, and remarks."""
+    require(
+        path.suffix.lower() != ".npy",
+        f"{name} has no columns with names, so no id '{id_column}': write a .csv or .parquet file, or leave out --id",
+    )
+    given = read_column(path, id_column).astype(str)
+    if problem.ids is None:
+        raise InputError(
+            f"{name}: the data were read without ids, so '{id_column}' matches nothing: read them with --id"
+        )
+    ids = np.asarray(problem.ids).astype(str)
+    if not np.isin(ids, given).any():  # 1.0 and 1 are the same id
+        ids, given = (np.array([plain_name(text) for text in texts.tolist()], dtype=str) for texts in (ids, given))
+    _refuse_twice(ids, ids, f"the data's id column '{id_column}'")
+    missing = np.flatnonzero(~np.isin(ids, given))
+    if len(missing):
+        raise InputError(
+            f"{name} lacks {len(missing):,} of the data's {len(ids):,} ids ('{id_column}'): "
+            f"{some(ids[missing].tolist())}; every row needs its labels"
+        )
+    _refuse_twice(given, ids, f"{name}: the id column '{id_column}'")
+    order = np.argsort(given, kind="stable")
+    places = order[np.searchsorted(given[order], ids)]
+    extra = len(given) - len(ids)
+    return places, [
+        f"{extra:,} rows of {path.name} have ids that the data have not; they are left out"
+    ] if extra else []
+
+
+def _refuse_twice(given: np.ndarray, wanted: np.ndarray, what: str) -> None:
+    """Raise where an id that is wanted occurs more than once."""
+    values, counts = np.unique(given, return_counts=True)
+    twice = values[(counts > 1) & np.isin(values, wanted)]
+    if len(twice):
+        rows = np.flatnonzero(given == twice[0])[:2] + 1
+        raise InputError(
+            f"{what} has {len(twice):,} ids more than once ({some(twice.tolist())}; '{twice[0]}' in rows {rows[0]} and "
+            f"{rows[1]}): each row needs its own"
+        )
+
+
+def _check_order(problem: Problem, logits: np.ndarray, name: str, id_column: str | None) -> list[str]:
+    """Refuse labels that fit the given ones no better than shuffled; a remark where so few rows cannot tell."""
+    rows = np.concatenate([problem.parts["train"], problem.parts["validation"]])
+    rows = rows[np.isfinite(logits[rows, 0])]
+    truth, said = problem.labels[rows], logits[rows].argmax(axis=1)
+    shares = np.bincount(said, minlength=logits.shape[1]) / max(1, len(rows))
+    if len(rows) < FEWEST_ROWS or shares.max() > COLLAPSED:
+        return []
+    found = [_compare(score, truth, softmax(logits[rows], axis=1)) for score in _scores(logits[rows])]
+    if max(above for above, _ in found) >= DEVIATIONS:
+        return []
+    agreement = (said == truth).mean()
+    chance = float(shares @ np.bincount(truth, minlength=logits.shape[1])) / len(rows)
+    told = (
+        f"{name} agrees with the given labels in {agreement:.1%} of {len(rows):,} rows, shuffled it would in "
+        f"{chance:.1%}"
+    )
+    if all(claimed - above <= DEVIATIONS for above, claimed in found):
+        return [f"{told}: it claims so little that the order of its rows cannot be checked"]
+    if min(above for above, _ in found) < -DEVIATIONS:
+        raise InputError(f"{told}: are its columns in the order of the classes ({some(problem.classes)})?")
+    remedy = "match them by --id COLUMN, or check the row order" if id_column is None else "check the ids"
+    raise InputError(f"{told}: it seems to be of other rows, or of these in another order; {remedy}")
+
+
+def _scores(logits: np.ndarray) -> list[np.ndarray]:
+    """What labels say of each class, (n, K): log-probabilities above the floor, and decisions."""
+    decisions = np.zeros_like(logits)
+    decisions[np.arange(len(logits)), logits.argmax(axis=1)] = 1
+    return [np.maximum(log_softmax(logits, axis=1), np.log(FLOOR)), decisions]
+
+
+def _compare(score: np.ndarray, truth: np.ndarray, probabilities: np.ndarray) -> tuple[float, float]:
+    """How many deviations S is above its mean under shuffling, and how many it would be if the labels were true."""
+    rows = len(score)
+    counts = np.bincount(truth, minlength=score.shape[1])
+    share = counts / rows
+    centred = score - (score @ share)[:, None]
+    centred -= centred.mean(axis=0)
+    deviation = np.sqrt((centred**2 @ counts).sum() / (rows - 1))
+    if deviation == 0:
+        return 0.0, 0.0
+    mean = float((score @ share).sum())
+    actual = score[np.arange(rows), truth].sum()
+    return float((actual - mean) / deviation), float(((probabilities * score).sum() - mean) / deviation)

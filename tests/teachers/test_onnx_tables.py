@@ -1,0 +1,252 @@
+"""ONNX models as teachers of tables: every way in and out that classic exporters use."""
+
+import numpy as np
+import onnx
+import polars as pl
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from scipy.special import softmax
+from skl2onnx import to_onnx
+from skl2onnx.common.data_types import FloatTensorType, Int64TensorType
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from softlabel.data.problem import Problem, load_problem
+from softlabel.errors import InputError
+from softlabel.teachers.onnx_file import ask_onnx
+
+NAMES = ["age", "weight", "dose (mg)", "days"]
+
+
+def table(rows=120):
+    x = np.random.default_rng(0).normal(size=(rows, 4)).astype(np.float32)
+    return x, np.array(["well", "ill", "odd"])[(x[:, 0] > 0).astype(int) + (x[:, 1] > 0.5)]
+
+
+def write(path, model, x=None, types=None, **options):
+    if x is None:
+        found = to_onnx(model, initial_types=types, options={id(model): options} if options else None)
+    else:
+        found = to_onnx(model, x[:1], options={id(model): options} if options else None)
+    path.write_bytes(found.SerializeToString())
+    return path
+
+
+def graph(path, nodes, inputs, outputs, held):
+    """A model written by hand."""
+    made = helper.make_graph(
+        nodes, "g",
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs],
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in outputs],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in held.items()],
+    )  # fmt: skip
+    onnx.save(helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    return path
+
+
+def linear(path, weights, shape=("n", 4), kind=TensorProto.FLOAT, extra=()):
+    """z = x W, with further nodes and outputs (name, node, type) after it."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["z"]), *(node for _, node, _ in extra)]
+    outputs = [("z", kind, ["n", weights.shape[1]]), *((name, form, None) for name, _, form in extra)]
+    return graph(path, nodes, [("x", kind, list(shape))], outputs, {"w": weights})
+
+
+@pytest.mark.parametrize("zipmap", [True, False])
+@pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(5, random_state=0)])
+def test_classifiers_say_what_they_say(tmp_path, model, zipmap):
+    x, y = table()
+    model.fit(x, y)
+    path = write(tmp_path / "m.onnx", model, x, zipmap=zipmap)
+    found = ask_onnx(Problem.of(x, y), path, transfer=x[:7])
+    assert found.probabilities == pytest.approx(model.predict_proba(x), abs=1e-5)
+    assert softmax(found.transfer, axis=1) == pytest.approx(model.predict_proba(x[:7]), abs=1e-5)
+    assert found.kind == "probabilities"
+    assert found.milliseconds > 0
+    assert "m.onnx" in found.description
+
+
+def test_named_answers_are_put_in_the_order_of_the_classes(tmp_path):
+    """As text '10' comes before '2', as numbers it does not."""
+    x, y = table()
+    number = np.select([y == "well", y == "ill"], [2, 10], 30)
+    for classes in (number, number.astype(str)):
+        model = LogisticRegression().fit(x, classes)
+        order = [[str(name) for name in model.classes_].index(name) for name in ("2", "10", "30")]
+        for zipmap in (True, False):
+            path = write(tmp_path / "m.onnx", model, x, zipmap=zipmap)
+            problem = Problem.of(x, number)
+            assert problem.classes == ("2", "10", "30")
+            found = ask_onnx(problem, path, transfer=x[:3])
+            assert found.probabilities == pytest.approx(model.predict_proba(x)[:, order], abs=1e-5)
+            assert softmax(found.transfer, axis=1) == pytest.approx(model.predict_proba(x[:3])[:, order], abs=1e-5)
+
+
+def test_an_order_that_decisions_leave_open_is_refused(tmp_path):
+    """Two of three columns are never the largest, and the third one is not in its place."""
+    x, y = table()
+    last = helper.make_node("Gather", ["names", "where"], ["label"], axis=0)
+    path = linear(tmp_path / "m.onnx", np.zeros((4, 3), np.float32))
+    held = onnx.load(path)
+    held.graph.node.extend(
+        [
+            helper.make_node("Add", ["z", "b"], ["shifted"]),
+            helper.make_node("ArgMax", ["shifted"], ["where"], axis=1, keepdims=0),
+            last,
+        ]
+    )
+    held.graph.initializer.append(numpy_helper.from_array(np.array([1, 0, 0], np.float32), "b"))
+    held.graph.initializer.append(numpy_helper.from_array(np.array(["odd", "well", "ill"], object), "names"))
+    del held.graph.output[:]
+    held.graph.output.append(helper.make_tensor_value_info("label", TensorProto.STRING, ["n"]))
+    held.graph.output.append(helper.make_tensor_value_info("shifted", TensorProto.FLOAT, ["n", 3]))
+    onnx.save(held, path)
+    with pytest.raises(InputError, match=r"its columns are not in the order of the classes.*ZipMap"):
+        ask_onnx(Problem.of(x, y), path)
+
+
+def test_columns_by_name(tmp_path):
+    x, y = table()
+    frame = pl.DataFrame(dict(zip(NAMES, x.T, strict=True)))
+    model = make_pipeline(ColumnTransformer([("all", StandardScaler(), NAMES)]), LogisticRegression()).fit(frame, y)
+    types = [(name, FloatTensorType([None, 1])) for name in NAMES]
+    path = write(tmp_path / "m.onnx", model, types=types)
+    truth = model.predict_proba(frame)
+    for order in (NAMES, NAMES[::-1]):
+        found = ask_onnx(Problem.of(frame[order], y), path)
+        assert found.probabilities == pytest.approx(truth, abs=1e-5)
+    under = graph(
+        tmp_path / "u.onnx",
+        [helper.make_node("Concat", ["a", "dose__mg_"], ["x"], axis=1), helper.make_node("MatMul", ["x", "w"], ["z"])],
+        [("a", TensorProto.FLOAT, ["n", 1]), ("dose__mg_", TensorProto.FLOAT, ["n", 1])],
+        [("z", TensorProto.FLOAT, ["n", 3])],
+        {"w": np.arange(6, dtype=np.float32).reshape(2, 3) - 2},
+    )
+    two = pl.DataFrame({"dose (mg)": x[:, 0], "a": x[:, 1]})
+    found = ask_onnx(Problem.of(two, y), under)
+    assert found.logits == pytest.approx(x[:, [1, 0]] @ (np.arange(6).reshape(2, 3) - 2), abs=1e-5)
+    with pytest.raises(InputError, match=r"takes columns by name \('age', .*\), the data's have no names"):
+        ask_onnx(Problem.of(x, y), path)
+    with pytest.raises(InputError, match="the data have no 'age' and it does not know 'years'"):
+        ask_onnx(Problem.of(frame.rename({"age": "years"}), y), path)
+
+
+def test_whole_numbers_are_cast_but_not_cut(tmp_path):
+    x, y = table()
+    whole = np.round(10 * x)
+    model = LogisticRegression(max_iter=1000).fit(whole.astype(np.int64), y)
+    path = write(tmp_path / "m.onnx", model, types=[("x", Int64TensorType([None, 4]))])
+    assert ask_onnx(Problem.of(whole, y), path).probabilities == pytest.approx(model.predict_proba(whole), abs=1e-5)
+    broken = pl.DataFrame(dict(zip(NAMES, whole.T, strict=True)))
+    broken[5, "weight"] = 1.25
+    with pytest.raises(InputError, match=r"takes whole numbers, column 'weight' has 1.25 \(row 6\)"):
+        ask_onnx(Problem.of(broken, y), path)
+
+
+def test_double_and_text_inputs(tmp_path):
+    x, y = table()
+    weights = np.arange(12.0).reshape(4, 3) - 6
+    path = linear(tmp_path / "d.onnx", weights, kind=TensorProto.DOUBLE)
+    assert ask_onnx(Problem.of(x, y), path).logits == pytest.approx(x @ weights, abs=1e-4)
+    text = graph(
+        tmp_path / "t.onnx",
+        [helper.make_node("Identity", ["x"], ["y"])],
+        [("x", TensorProto.STRING, ["n", 4])],
+        [("y", TensorProto.STRING, ["n", 4])],
+        {},
+    )
+    with pytest.raises(InputError, match=r"takes tensor\(string\) for 'x'; numbers are needed"):
+        ask_onnx(Problem.of(x, y), text)
+
+
+def test_tables_of_logits_and_one_column(tmp_path):
+    x, y = table()
+    weights = (np.arange(12, dtype=np.float32) - 6).reshape(4, 3)
+    found = ask_onnx(Problem.of(x, y), linear(tmp_path / "z.onnx", weights))
+    assert found.kind == "logits"
+    assert found.logits == pytest.approx(x @ weights, abs=1e-4)
+    assert found.parameters == 12
+    two = Problem.of(x, y == "well")
+    odds = linear(tmp_path / "o.onnx", weights[:, :1])
+    assert ask_onnx(two, odds).labels(np.arange(120)).values == pytest.approx((x @ weights)[:, 0], abs=1e-4)
+    sigmoid = ("p", helper.make_node("Sigmoid", ["z"], ["p"]), TensorProto.FLOAT)
+    both = linear(tmp_path / "s.onnx", weights[:, :1], extra=[sigmoid])
+    with pytest.raises(InputError, match="answers with 2 single columns: choose one with output, of z, p"):
+        ask_onnx(two, both)
+    found = ask_onnx(two, both, output="p")
+    assert found.kind == "probabilities"
+    assert found.probabilities[:, 1] == pytest.approx(1 / (1 + np.exp(-(x @ weights)[:, 0])), abs=1e-5)
+    with pytest.raises(InputError, match="has no output 'q'; there are z, p"):
+        ask_onnx(two, both, output="q")
+
+
+def test_one_column_a_class_is_not_taken_for_the_second(tmp_path):
+    x, y = table()
+    model = LogisticRegression().fit(x, y == "well")
+    path = write(tmp_path / "m.onnx", model, x, zipmap="columns")
+    with pytest.raises(InputError, match="single columns: choose one with output"):
+        ask_onnx(Problem.of(x, y == "well"), path)
+
+
+def test_the_kind_may_be_named(tmp_path):
+    x, y = table()
+    model = LogisticRegression().fit(x, y)
+    path = write(tmp_path / "m.onnx", model, x)
+    found = ask_onnx(Problem.of(x, y), path, kind="logits")
+    assert found.logits == pytest.approx(model.predict_proba(x), abs=1e-5)
+
+
+def test_models_that_do_not_fit(tmp_path):
+    x, y = table()
+    path = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x)
+    with pytest.raises(InputError, match="takes 4 columns, the data have 3"):
+        ask_onnx(Problem.of(x[:, :3], y), path)
+    with pytest.raises(InputError, match="knows 'odd', which the data have not and it does not know 'dead'"):
+        ask_onnx(Problem.of(x, np.where(y == "odd", "dead", y)), path)
+    with pytest.raises(InputError, match=r"answers with \[5\] columns, the data have 3 classes"):
+        ask_onnx(Problem.of(x, y), linear(tmp_path / "five.onnx", np.zeros((4, 5), np.float32)))
+    with pytest.raises(InputError, match=r"answers with values that are not finite: nan \(row 1, 120 such rows\)"):
+        ask_onnx(Problem.of(x, y), linear(tmp_path / "nan.onnx", np.full((4, 3), np.nan, np.float32)))
+    with pytest.raises(InputError, match=r"takes inputs of shape \('n', 1, 2, 2\), the data are a table"):
+        ask_onnx(Problem.of(x, y), linear(tmp_path / "image.onnx", np.zeros((2, 3), np.float32), ("n", 1, 2, 2)))
+    (tmp_path / "broken.onnx").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="cannot be read as an ONNX model"):
+        ask_onnx(Problem.of(x, y), tmp_path / "broken.onnx")
+    labels = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x)
+    with pytest.raises(InputError, match="answers with no columns"):
+        ask_onnx(Problem.of(x, y), labels, output="output_label")
+
+
+@pytest.mark.parametrize("batch", [1, 50, 120])
+def test_models_of_fixed_batch(tmp_path, batch):
+    x, y = table()
+    weights = (np.arange(12, dtype=np.float32) - 6).reshape(4, 3)
+    path = linear(tmp_path / "z.onnx", weights, (batch, 4))
+    assert ask_onnx(Problem.of(x, y), path).logits == pytest.approx(x @ weights, abs=1e-4)
+
+
+def test_parameters_of_classic_models_are_counted(tmp_path):
+    x, y = table()
+    problem = Problem.of(x, y)
+    path = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x, zipmap=False)
+    assert ask_onnx(problem, path).parameters == 3 * 4 + 3
+    forest = RandomForestClassifier(4, random_state=0).fit(x, y)
+    path = write(tmp_path / "f.onnx", forest, x, zipmap=False)
+    leaves = sum(tree.tree_.n_leaves for tree in forest.estimators_)
+    nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
+    assert ask_onnx(problem, path).parameters == nodes + 3 * leaves
+
+
+def test_a_network_for_images_answers_rows_of_pixels(tmp_path):
+    problem = load_problem("digits")
+    weights = np.random.default_rng(0).normal(size=(64, 10)).astype(np.float32)
+    path = graph(
+        tmp_path / "i.onnx",
+        [helper.make_node("Flatten", ["x"], ["flat"], axis=1), helper.make_node("MatMul", ["flat", "w"], ["z"])],
+        [("x", TensorProto.FLOAT, ["n", 1, 8, 8])],
+        [("z", TensorProto.FLOAT, ["n", 10])],
+        {"w": weights},
+    )
+    assert ask_onnx(problem, path).logits == pytest.approx(problem.inputs @ weights, abs=1e-3)
