@@ -44,3 +44,9 @@ def test_settings_are_frozen_and_take_no_unknown_names():
     with pytest.raises(ValidationError, match="Extra inputs"):
         Draw(stage="first", seed=1, sed=2)
     assert cell.model_copy(update={"seed": 2}).key == Draw(stage="first", seed=2).key
+
+
+def test_a_changed_copy_has_an_identity_of_its_own():
+    cell = Draw(stage="first", seed=1)
+    assert cell.key
+    assert cell.model_copy(update={"seed": 2}).key == Draw(stage="first", seed=2).key

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -25,6 +25,12 @@ class Settings(BaseModel):
     def key(self) -> str:
         """Identity: equal for equal settings, on every machine."""
         return identity(self.model_dump(mode="json"))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some settings changed; its identity is its own."""
+        copy = super().model_copy(update=update, deep=deep)
+        vars(copy).pop("key", None)
+        return copy
 
 
 def identity(value: Any) -> str:

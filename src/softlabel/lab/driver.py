@@ -74,6 +74,8 @@ def _run_stage(
     threads: int,
     watch: Callable[[Progress], None] | None,
 ) -> None:
+    if not bundles:
+        return
     status = ledger.status()
     left = {bundle.key: bundle for bundle in bundles if status.get(bundle.key) != "done"}
     began, spent, failed, cells = time.perf_counter(), 0.0, 0, 0

@@ -59,6 +59,13 @@ class Mean:
         """Half of the interval that fails with this probability."""
         return _half_width(self.run_part, self.runs, self.example_part, self.examples, failure)
 
+    def parts(self, failure: float) -> tuple[float, float]:
+        """What runs and what examples contribute to that half: of one of them alone."""
+        return (
+            _half_width(self.run_part, self.runs, 0.0, self.examples, failure),
+            _half_width(0.0, self.runs, self.example_part, self.examples, failure),
+        )
+
     def p_value(self) -> float:
         """Two-sided, for a mean of zero: the failure probability at which the interval just reaches it."""
         if self.value == 0 or self.error == 0:

@@ -1,0 +1,79 @@
+"""Metrics as means over test examples, so that one statistics serves them all.
+
+Each metric gives every example a score s_i with mean_i s_i = metric, larger is better:
+
+    accuracy            1 where the most likely class is right
+    balanced accuracy   n/(K n_c) times that, c the example's class and n_c how many it has
+    log loss            ln p of the right class: the negative log loss
+    auc                 pseudo-values of the area under the curve (DeLong's components): for an example of class c, with
+                        V_i the share of the others that it is ranked rightly against,
+                        s_i = AUC + n/n_side (V_i − AUC); several classes: the mean over one-against-rest curves
+
+The variance of a mean of pseudo-values is that of DeLong, Var(AUC) = S_pos/n_pos + S_neg/n_neg.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import rankdata
+
+from softlabel.errors import unknown
+
+SMALLEST = 1e-12
+
+
+def accuracy(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Scores (n,) of probabilities (n, K) for class numbers (n,); a tie with another class is a mistake."""
+    own = probabilities[np.arange(len(truth)), truth]
+    rivals = probabilities.copy()
+    rivals[np.arange(len(truth)), truth] = -np.inf
+    return (own > rivals.max(axis=1)).astype(np.float64)
+
+
+def balanced_accuracy(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    present, places, counts = np.unique(truth, return_inverse=True, return_counts=True)
+    weights = len(truth) / (len(present) * counts)
+    return accuracy(probabilities, truth) * weights[places]
+
+
+def log_loss(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(probabilities[np.arange(len(truth)), truth], SMALLEST))
+
+
+def auc(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    if probabilities.shape[1] == 2:
+        return _pseudo_values(probabilities[:, 1], truth == 1)
+    curves = [_pseudo_values(probabilities[:, k], truth == k) for k in np.unique(truth)]
+    return np.mean(curves, axis=0)
+
+
+def _pseudo_values(said: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    inside, outside = said[positive], said[~positive]
+    ranks = rankdata(said)
+    right = np.empty(len(said))  # share of the other side ranked rightly, ties count half
+    right[positive] = (ranks[positive] - rankdata(inside)) / len(outside)
+    right[~positive] = 1 - (ranks[~positive] - rankdata(outside)) / len(inside)
+    area = float(right[positive].mean())
+    side = np.where(positive, len(inside), len(outside))
+    return area + len(said) / side * (right - area)
+
+
+METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "accuracy": accuracy,
+    "balanced accuracy": balanced_accuracy,
+    "auc": auc,
+    "log loss": log_loss,
+}
+
+
+def find_metric(name: str) -> str:
+    """The metric of this name, however it is spelled (log-loss, balanced_accuracy, AUC)."""
+    plain = name.strip().lower().replace("-", " ").replace("_", " ")
+    if plain not in METRICS:
+        raise unknown("metric", name, METRICS)
+    return plain
+
+
+def example_scores(metric: str, probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Every example's score (n,); their mean is the metric (of the log loss: its negative)."""
+    return METRICS[metric](np.asarray(probabilities, dtype=np.float64), np.asarray(truth))

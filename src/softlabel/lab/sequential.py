@@ -1,0 +1,104 @@
+"""Adding seeds until an interval decides, without deciding wrongly more often.
+
+Looks are planned before the first run: after R_1 < R_2 < … < R_K seeds. Look k may err with probability at most
+
+    α_k = α(R_k/R_K) − α(R_{k−1}/R_K),        α(f) = α ln(1 + (e − 1) f)
+
+(Pocock-type spending of Lan and DeMets; the levels are used as they are, not widened by the looks' correlation). The
+intervals at all looks together fail with probability Σ α_k = α at most, by the union bound, whatever is done at each.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from softlabel.errors import require
+from softlabel.lab.statistics import Mean, Verdict, judge, paired_gap, runs_needed
+
+METHOD = "group-sequential paired intervals, Lan–DeMets spending of Pocock type, levels joined by the union bound"
+FIRST, GROWTH = 5, 1.5
+
+
+@dataclass(frozen=True)
+class Look:
+    """One planned look: after how many seeds, and with which probability its interval may fail."""
+
+    seeds: int
+    failure: float
+
+
+def planned_looks(seeds: int, confidence: float = 0.95) -> tuple[Look, ...]:
+    """Looks up to so many seeds: the first after five (or all, if few), each half as many again as the last."""
+    require(seeds >= 2, f"seeds must be at least 2, got {seeds}")
+    require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
+    places = [FIRST if seeds >= GROWTH * FIRST else seeds]
+    while places[-1] < seeds:
+        following = math.ceil(GROWTH * places[-1])
+        places.append(seeds if 1.2 * following > seeds else following)
+    spent = [(1 - confidence) * math.log(1 + (math.e - 1) * place / seeds) for place in places]
+    steps = np.diff([0.0, *spent]).tolist()
+    return tuple(Look(place, step) for place, step in zip(places, steps, strict=True))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known after a look: the gap in points, its interval at the look's level, the verdict.
+
+    needed      seeds that would decide if the gap and its spread are as they seem; None: no number of them
+    hopeless    no number of seeds could decide, wherever in its interval over seeds the gap lies: what the choice of
+                test examples leaves open is wider than the margin and than any gap that is still possible
+    rows        test examples that would decide in place of seeds, roughly (None where it is decided)
+    """
+
+    look: Look
+    gap: Mean
+    low: float
+    high: float
+    verdict: Verdict
+    needed: int | None
+    hopeless: bool
+    rows: int | None
+
+    @property
+    def settled(self) -> bool:
+        """Whether to stop here."""
+        return self.verdict != "undecided" or self.hopeless
+
+
+def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, bounded: bool = True) -> Standing:
+    """The gap of scores (seeds, examples) in points, soft − hard, judged at a look; `margin` in points.
+
+    bounded     an example's score lies between 0 and 1; then what examples leave open is at least what a kind of
+                example that none of the n was can hold: a share of ln(1/α)/n of all
+    """
+    gap = paired_gap(100 * soft, 100 * hard)
+    if bounded:
+        unseen = 100 * math.log(1 / look.failure) / gap.examples
+        least = (unseen / float(student_t.isf(look.failure / 2, gap.examples - 1))) ** 2
+        gap = replace(gap, example_part=max(gap.example_part, least))
+    low, high = gap.interval(1 - look.failure)
+    verdict = judge(low, high, margin)
+    if verdict != "undecided":
+        return Standing(look, gap, low, high, verdict, None, False, None)
+    of_runs, of_examples = gap.parts(look.failure)
+    reach = max(margin, abs(gap.value) + of_runs)
+    rows = math.ceil(gap.examples * (of_examples / max(margin, abs(gap.value), 1e-9)) ** 2)
+    needed = runs_needed(gap, 1 - look.failure, margin)
+    return Standing(look, gap, low, high, verdict, needed, of_examples >= reach, max(rows, gap.examples + 1))
+
+
+def follow(looks: Sequence[Look], soft: np.ndarray, hard: np.ndarray, margin: float, bounded: bool = True) -> Standing:
+    """Look after look at the first rows of scores (seeds, examples); the standing at which it ends."""
+    found = None
+    for look in looks:
+        if look.seeds > len(soft):
+            break
+        found = standing(look, soft[: look.seeds], hard[: look.seeds], margin, bounded)
+        if found.settled:
+            break
+    require(found is not None, f"{len(soft)} seeds are too few for the first look at {looks[0].seeds}")
+    assert found is not None
+    return found

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
+
+from softlabel.errors import InputError
+from softlabel.lab.scores import METRICS, example_scores, find_metric
+
+
+def said(seed: int, n: int, classes: int, ties: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    logits = rng.standard_normal((n, classes))
+    if ties:
+        logits = np.round(logits)
+    p = np.exp(logits)
+    truth = np.concatenate([np.arange(classes), rng.integers(classes, size=n - classes)])
+    return p / p.sum(1, keepdims=True), truth
+
+
+@given(st.integers(0, 10**6), st.integers(12, 60), st.sampled_from([2, 3, 5]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_means_are_the_metrics_of_scikit_learn(seed, n, classes, ties):
+    p, truth = said(seed, n, classes, ties)
+    area = roc_auc_score(truth, p[:, 1]) if classes == 2 else roc_auc_score(truth, p, multi_class="ovr")
+    assert example_scores("auc", p, truth).mean() == pytest.approx(area)
+    assert -example_scores("log loss", p, truth).mean() == pytest.approx(log_loss(truth, p))
+    if not ties:
+        assert example_scores("accuracy", p, truth).mean() == pytest.approx((p.argmax(1) == truth).mean())
+        balanced = balanced_accuracy_score(truth, p.argmax(1))
+        assert example_scores("balanced accuracy", p, truth).mean() == pytest.approx(balanced)
+
+
+def test_a_tie_is_a_mistake():
+    assert example_scores("accuracy", np.array([[0.5, 0.5], [0.4, 0.6]]), np.array([0, 1])).tolist() == [0, 1]
+
+
+def test_the_variance_of_pseudo_values_is_that_of_the_area_over_samples():
+    rng = np.random.default_rng(0)
+
+    def sample(n=400):
+        truth = (np.arange(n) < n // 3).astype(int)
+        one = 1 / (1 + np.exp(-(rng.standard_normal(n) + 1.2 * truth)))
+        return np.stack([1 - one, one], axis=1), truth
+
+    areas, claimed = [], []
+    for _ in range(400):
+        scores = example_scores("auc", *sample())
+        areas.append(scores.mean())
+        claimed.append(scores.var(ddof=1) / len(scores))
+    assert np.mean(claimed) == pytest.approx(np.var(areas, ddof=1), rel=0.2)
+
+
+@pytest.mark.parametrize("name", ["AUC", "log-loss", "Balanced_Accuracy", "accuracy"])
+def test_names_are_found_however_they_are_spelled(name):
+    assert find_metric(name) in METRICS
+
+
+def test_an_unknown_metric_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match="did you mean 'accuracy'"):
+        find_metric("acuracy")

@@ -1,0 +1,93 @@
+"""Adding seeds must not make verdicts wrong more often."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from softlabel.errors import InputError
+from softlabel.lab.sequential import Look, follow, planned_looks, standing
+
+
+@given(st.integers(2, 500), st.floats(0.6, 0.999))
+def test_looks_end_with_all_seeds_and_spend_the_whole_failure(seeds, confidence):
+    looks = planned_looks(seeds, confidence)
+    places = [look.seeds for look in looks]
+    assert places == sorted(set(places))
+    assert places[-1] == seeds
+    assert sum(look.failure for look in looks) == pytest.approx(1 - confidence)
+    assert all(look.failure > 0 for look in looks)
+
+
+def test_too_few_seeds_are_refused():
+    with pytest.raises(InputError, match="at least 2"):
+        planned_looks(1)
+
+
+def tables(rng, gap, seeds=20, rows=800, between=0.008, example=0.12, rest=0.15):
+    """Scores of two arms with a gap (a share), as a two-way table has them."""
+    spread = between * rng.standard_normal((seeds, 1)) + example * rng.standard_normal((1, rows))
+    soft = gap + spread + rest * rng.standard_normal((seeds, rows))
+    return soft, np.zeros_like(soft)
+
+
+def test_without_a_difference_a_winner_is_rare_however_often_one_looks():
+    rng = np.random.default_rng(1)
+    looks = planned_looks(20)
+    words = [follow(looks, *tables(rng, 0.0), 0.1).verdict for _ in range(300)]
+    assert sum(word.endswith("wins") for word in words) <= 24  # 5% of 300 are 15; more than 24: once in 100
+
+
+def test_looking_at_plain_intervals_would_be_wrong_far_more_often():
+    rng = np.random.default_rng(2)
+    careless = [Look(seeds, 0.05) for seeds in range(3, 41)]
+    wrong = sum(
+        follow(careless, *tables(rng, 0.0, seeds=40, rows=60, example=0.0), 0.01, False).verdict.endswith("wins")
+        for _ in range(150)
+    )
+    assert wrong > 22
+
+
+def test_a_gap_is_found_and_its_sign_is_right():
+    rng = np.random.default_rng(3)
+    looks = planned_looks(20)
+    for gap, word in ((0.04, "soft wins"), (-0.04, "hard wins")):
+        found = [follow(looks, *tables(rng, gap), 0.5).verdict for _ in range(30)]
+        assert found.count(word) >= 28
+
+
+def test_equal_arms_end_without_a_difference():
+    rng = np.random.default_rng(4)
+    found = follow(planned_looks(20), *tables(rng, 0.0, rows=5000, between=0.001, example=0.01, rest=0.02), 0.5)
+    assert found.verdict == "no difference"
+    assert found.look.seeds < 20
+    assert found.needed is None
+
+
+def test_rows_that_never_differ_do_not_prove_that_none_would():
+    same = np.ones((5, 100))
+    assert standing(Look(5, 0.05), same, same, 0.5).verdict == "undecided"
+    assert standing(Look(5, 0.05), same, same, 0.5).hopeless
+    many = np.ones((5, 2000))
+    assert standing(Look(5, 0.05), many, many, 0.5).verdict == "no difference"
+    assert standing(Look(5, 0.05), same, same, 0.5, bounded=False).verdict == "no difference"
+
+
+def test_an_open_question_says_what_would_decide_it():
+    rng = np.random.default_rng(5)
+    soft, hard = tables(rng, 0.004, seeds=6, rows=4000, between=0.012, example=0.0, rest=0.05)
+    at = standing(Look(6, 0.05), soft, hard, 0.5)
+    assert at.verdict == "undecided"
+    assert not at.hopeless
+    assert at.needed is not None
+    assert at.needed > 6
+
+
+def test_too_few_test_rows_are_hopeless_and_said():
+    rng = np.random.default_rng(6)
+    found = follow(planned_looks(40), *tables(rng, 0.0, seeds=40, rows=60, between=0.002, example=0.3), 0.5)
+    assert found.verdict == "undecided"
+    assert found.hopeless
+    assert found.look.seeds == 5  # nothing more is trained
+    assert found.rows is not None
+    assert found.rows > 1000
