@@ -38,7 +38,9 @@ CITATIONS = {
 USED = {  # by a study
     "figure1": ("mandal",),
     "kernel-regime": ("rahbar",),
+    "plan": ("mandal",),
     "table1": ("mandal",),
+    "verdict": ("mandal",),
 }
 
 

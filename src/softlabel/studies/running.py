@@ -23,6 +23,12 @@ STUDIES = {
     "table1": "softlabel.studies.table1",
 }
 
+# Questions about a user's own data; their modules offer the same, without presets, and their data are held in memory.
+QUESTIONS = {
+    "plan": "softlabel.studies.plan",
+    "verdict": "softlabel.studies.verdict",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Reproduced:
@@ -35,13 +41,15 @@ class Reproduced:
 
 def study_module(name: str) -> ModuleType:
     """The module of a study."""
-    if name not in STUDIES:
+    if name not in STUDIES | QUESTIONS:
         raise unknown("study", name, STUDIES)
-    return import_module(STUDIES[name])
+    return import_module((STUDIES | QUESTIONS)[name])
 
 
 def study_settings(name: str, preset: str, file: Path | None = None, **changes: Any) -> Any:
     """Settings of a preset, changed by a TOML file and by name (None: unchanged); unknown names are errors."""
+    if name not in STUDIES:
+        raise unknown("study", name, STUDIES)
     presets = study_module(name).PRESETS
     if preset not in presets:
         raise unknown("preset", preset, presets)
@@ -118,6 +126,38 @@ def reproduce(
     return rebuild(folder)
 
 
+def run_folder(name: str, data: str, key: str, folder: Path | str | None) -> Path:
+    """The folder of a question's run: the one given, or one that the same question finds again."""
+    if folder is not None:
+        return Path(folder)
+    return Path("runs") / f"{name}-{Path(data).stem}-{key[:8]}"
+
+
+def finish_question(
+    name: str,
+    settings: Any,
+    folder: Path,
+    *,
+    facts: dict[str, Any],
+    again: str | None,
+    threads: int,
+    watch: Callable[[Progress], None] | None = None,
+    afterwards: Callable[[Any], dict[str, Any]] | None = None,
+) -> Reproduced:
+    """Run what is left of a question about the data held in this process, and report.
+
+    facts       what is known beside the results (audit, costs); kept in the ledger, those of the latest call
+    afterwards  what the judgement adds to the facts, e.g. files it exports
+    """
+    module = study_module(name)
+    results = run_study(module.study(settings), folder, make_executor("serial", 1), threads=threads, watch=watch)
+    if afterwards is not None:
+        facts = facts | afterwards(module.Judgement(settings, results, facts))
+    with open_ledger(folder) as ledger:
+        ledger.note(facts=facts, again=again or f"softlabel {name} (from Python)")
+    return rebuild(folder)
+
+
 def rebuild(folder: Path) -> Reproduced:
     """Judge a finished run and write its page, from its ledger alone."""
     with open_ledger(folder) as ledger:
@@ -126,7 +166,8 @@ def rebuild(folder: Path) -> Reproduced:
         module = study_module(name)
         settings = module.Settings.model_validate(held)
         results = read_results(module.study(settings), ledger)
-    judged = module.Judgement(settings, results)
+        facts = ledger.meta("facts")
+    judged = module.Judgement(settings, results) if name in STUDIES else module.Judgement(settings, results, facts)
     page = write_page(module.page(judged, environment, again), folder)
     document = module.document(judged, str(page))
     write_file(folder / "results.json", json.dumps(document | {"report": page.name}, indent=1) + "\n")

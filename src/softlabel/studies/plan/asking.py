@@ -1,0 +1,187 @@
+"""`plan`: from data, a teacher and a target to the smallest student, a document, a page and exported files."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from softlabel.data.problem import Problem
+from softlabel.errors import InputError, require, unknown
+from softlabel.lab import Progress
+from softlabel.studies.plan.cells import ATTEMPTS, BUNDLE_NEURONS
+from softlabel.studies.plan.exporting import export_planned
+from softlabel.studies.plan.families import images_of
+from softlabel.studies.plan.search import allowed_misses
+from softlabel.studies.plan.settings import LADDERS, PlanSettings
+from softlabel.studies.practice import Held, Recipe, hold, recipe_for, threads_of
+from softlabel.studies.practice.facts import teacher_facts
+from softlabel.studies.practice.theory import theory_facts
+from softlabel.studies.running import finish_question, run_folder
+from softlabel.teachers.answers import TeacherAnswers
+from softlabel.teachers.asking import ask_teacher
+from softlabel.teachers.audit import audit_teacher
+
+CONFIRM = 62  # one of them may miss at 90 % and 95 %
+DEEP_EPOCHS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What came of it: the JSON document, plain sentences, and the page."""
+
+    document: dict[str, Any]
+    summary: list[str]
+    page: Path
+
+    def width(self, arm: str = "soft") -> int | None:
+        """The planned width of an arm."""
+        return self.document["arms"][arm]["width"]
+
+    def __str__(self) -> str:
+        return "\n".join(self.summary)
+
+
+def plan(
+    inputs: Any,
+    labels: Any = None,
+    teacher: Any = "auto",
+    *,
+    accuracy: float,
+    widths: Sequence[int] | None = None,
+    seeds: int = 10,
+    share: float = 0.9,
+    confidence: float = 0.95,
+    confirm: int | None = None,
+    bisections: int = 3,
+    rival: bool = True,
+    family: str = "two-layer",
+    epochs: int | None = None,
+    batch: int | None = None,
+    search_radius: bool = False,
+    scale: str = "standard",
+    seed: int = 0,
+    folder: Path | str | None = None,
+    teacher_output: str | None = None,
+    teacher_kind: str | None = None,
+    id_column: str | None = None,
+    again: str | None = None,
+    note: Callable[[str], None] | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Plan:
+    """The smallest student whose fresh copies reach a test accuracy with probability `share`, on hard and soft labels.
+
+    inputs, labels   a table (array or frame) and its classes, or a `Problem` alone
+    teacher          "auto", an ONNX file, a file of soft labels, a fitted model, a function; deep: also vgg8+3, …
+    accuracy         the target, above what the most frequent class gives and at most 1
+    widths           the ladder; by default 2, 4, …, 512 neurons (deep: channels of the first layer)
+    confirm          fresh students that must confirm a width, 62 by default (deep: none); 0: tolerance limits alone
+    folder           of the run; the same call goes on where it was interrupted
+    """
+    say = note or (lambda text: None)
+    problem = inputs if isinstance(inputs, Problem) else Problem.of(inputs, labels, scale=scale, seed=seed)
+    if family not in LADDERS:
+        raise unknown("family", family, LADDERS)
+    deep = family != "two-layer"
+    if deep:
+        images_of(problem, "validation")
+    ladder = _ladder(widths, family)
+    _check_target(problem, accuracy)
+    confirm = (0 if deep else CONFIRM) if confirm is None else confirm
+    least = allowed_misses(confirm, share, (1 - confidence) / ATTEMPTS)
+    require(
+        confirm == 0 or least >= 0,
+        f"{confirm} students cannot confirm a share of {share:g} with confidence {confidence:g}; take more, or 0",
+    )
+    require(seeds >= 3, f"seeds must be at least 3, got {seeds}")
+    began = time.perf_counter()
+    if deep and isinstance(teacher, str) and teacher.startswith(("vgg", "resnet")):
+        answers = _deep_teacher(problem, teacher, epochs or DEEP_EPOCHS, seed, say)
+    else:
+        answers = ask_teacher(problem, teacher, output=teacher_output, kind=teacher_kind, id_column=id_column,
+                              seed=seed, watch=say)  # fmt: skip
+    asked = time.perf_counter() - began
+    say(f"teacher: {answers.description}")
+    audit = audit_teacher(problem, answers)
+    for warning in audit.warnings:
+        say(f"warning: {warning}")
+    held = Held(problem, answers)
+    settings = PlanSettings(
+        held=hold(held), data=str(problem), teacher=answers.description, family=family,  # type: ignore[arg-type]
+        target=accuracy, widths=ladder, seeds=seeds, share=share, confidence=confidence, bisections=bisections,
+        confirm=confirm, rival=rival and not deep, seed=seed, test_rows=len(problem.parts["test"]),
+        inputs=problem.inputs.shape[1], classes=len(problem.classes),
+        recipe=_recipe(problem, deep, epochs, batch, search_radius),
+    )  # fmt: skip
+    where = run_folder("plan", problem.name, settings.key, folder)
+    together = min(BUNDLE_NEURONS, sum(ladder) * seeds)
+    threads = torch.get_num_threads() if deep else threads_of(settings.recipe, settings.inputs, together)
+    facts = {
+        "audit": audit.document(),
+        "teacher": teacher_facts(answers, asked),
+        "theory": theory_facts(held, max(1 - accuracy, 0.01), seed),
+        "warnings": list(audit.warnings),
+    }
+    done = finish_question("plan", settings, where, facts=facts, again=again, threads=threads, watch=watch,
+                           afterwards=lambda judged: export_planned(judged, held, where))  # fmt: skip
+    return Plan(done.document, done.summary, done.page)
+
+
+def _ladder(widths: Sequence[int] | None, family: str) -> tuple[int, ...]:
+    if widths is None:
+        return LADDERS[family]
+    ladder = tuple(sorted(set(widths)))
+    require(
+        len(ladder) >= 2 and all(isinstance(width, int) and width >= 1 for width in ladder),
+        f"widths must be at least two different whole numbers from 1 on, got {list(widths)}",
+    )
+    return ladder
+
+
+def _check_target(problem: Problem, accuracy: float) -> None:
+    if not 0 < accuracy <= 1:
+        hint = f" (for {accuracy:g} per cent write {accuracy / 100:g})" if 1 < accuracy <= 100 else ""
+        raise InputError(f"accuracy must be a share above 0 and up to 1, got {accuracy:g}{hint}")
+    frequent = np.bincount(problem.truth("test")).max() / len(problem.parts["test"])
+    require(
+        accuracy > frequent,
+        f"accuracy {accuracy:g} is no target: always saying the most frequent class gives {frequent:.3f} already; "
+        "ask for more",
+    )
+
+
+def _recipe(problem: Problem, deep: bool, epochs: int | None, batch: int | None, search_radius: bool) -> Recipe:
+    rows = len(problem.parts["train"])
+    if not deep:
+        recipe = recipe_for(rows, epochs, batch, search_radius)
+        return recipe.model_copy(update={"tuning_seeds": recipe.tuning_seeds // 2})  # at two widths
+    require(not search_radius, "deep students have no radius to search")
+    return Recipe(
+        epochs=epochs or DEEP_EPOCHS, batch=batch or 128, steps=(1e-3,), temperatures=(2.0, 4.0), smoothings=(),
+        tuning_seeds=1,
+    )  # fmt: skip
+
+
+def _deep_teacher(problem: Problem, name: str, epochs: int, seed: int, say: Callable[[str], None]) -> TeacherAnswers:
+    """A deep network of that name, trained on the training rows at the students' full width."""
+    from softlabel.networks.deep import Images, Training, network_logits, parameter_count
+    from softlabel.studies.distilling import Parts, train_teacher
+
+    train, validation, test = (images_of(problem, part) for part in ("train", "validation", "test"))
+    rows = problem.parts["train"], problem.parts["validation"], problem.parts["test"]
+    began = time.perf_counter()
+    training = Training(epochs=epochs, patience=max(3, epochs // 4), seed=seed)
+    network = train_teacher(
+        name, Parts(train, validation, test, rows), 1.0, training, None,
+        lambda arm, epoch, found: say(f"teacher {name}, epoch {epoch}: validation accuracy {found.accuracy:.2%}"),
+    )  # fmt: skip
+    assert problem.image_shape is not None
+    whole = Images.of(problem.inputs.reshape(-1, *problem.image_shape), problem.labels, len(problem.classes))
+    logits = network_logits(network, whole.pixels).double().numpy()
+    return TeacherAnswers(
+        logits, f"{name}, trained here on the training rows", "logits", seconds=time.perf_counter() - began,
+        parameters=parameter_count(network),
+    )  # fmt: skip

@@ -1,0 +1,288 @@
+"""The stages of a plan.
+
+    choose      step and temperature (and radius) of each arm on validation rows, at two widths of the ladder; every
+                width takes what was best at the nearer of them
+    ladder      every width and arm, some seeds
+    bisect      between the candidate and the width below it, again and again
+    confirm     fresh students of the candidate, and of wider ones where it fails (or `final`: some to export)
+    rival       hard-label students whose 8-bit weights take as many bytes as the planned soft student
+
+Test rows judge widths; nothing else is chosen by them. The exported student is chosen on validation rows.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from softlabel.lab import Bundle, Given, Outcome, Results, Stage, Study
+from softlabel.lab.scores import example_scores
+from softlabel.networks.deep.evaluation import calibration_error
+from softlabel.studies.plan.families import grow, network_of
+from softlabel.studies.plan.quantise import float_bytes, quantised, quantised_width
+from softlabel.studies.plan.search import (
+    ATTEMPTS,
+    allowed_misses,
+    attempt_widths,
+    next_width,
+    smallest_passing,
+    tolerance_limit,
+)
+from softlabel.studies.plan.settings import PlanSettings
+from softlabel.studies.practice import Arm, StudentCell, choices, find_held
+from softlabel.studies.practice.students import probabilities
+
+ARMS: tuple[Arm, ...] = ("hard", "soft")
+TUNING_SEEDS_FROM, CONFIRM_SEEDS_FROM, RIVAL_SEEDS_FROM = 1_000_000, 2_000_000, 3_000_000
+TOGETHER = 16  # seeds that share one order of batches; it makes up few per cent of the spread between seeds
+BUNDLE_NEURONS = 6_000
+KEPT = ("confirm", "final")  # stages whose best student is kept
+FINAL_SEEDS = 3
+
+
+def study(settings: PlanSettings) -> Study:
+    """The study with these settings."""
+    stages = [Stage("choose", choice_bundles, train), Stage("ladder", ladder_bundles, train)]
+    stages += [Stage(f"bisect {k}", partial(bisect_bundles, k), train) for k in range(1, settings.bisections + 1)]
+    if settings.confirm:
+        stages += [Stage(f"confirm {k}", partial(confirm_bundles, k), train) for k in range(1, ATTEMPTS + 1)]
+    else:
+        stages.append(Stage("final", final_bundles, train))
+    if settings.rival and settings.family == "two-layer":
+        stages.append(Stage("rival", rival_bundles, train_rivals))
+    return Study("plan", settings, tuple(stages))
+
+
+def tuned_widths(settings: PlanSettings) -> list[int]:
+    """The two widths of the ladder at which settings are chosen (one in a ladder of up to three)."""
+    widths = settings.widths
+    if len(widths) <= 3:
+        return [widths[len(widths) // 2]]
+    return [widths[len(widths) // 4], widths[(3 * len(widths)) // 4]]
+
+
+def choice_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+    first = settings.seed + TUNING_SEEDS_FROM
+    bundles = []
+    for arm in ARMS:
+        cells = [
+            StudentCell(stage="choose", arm=arm, width=width, seed=seed, **choice)  # type: ignore[arg-type]
+            for seed in range(first, first + settings.recipe.tuning_seeds)
+            for width in tuned_widths(settings)
+            for choice in choices(settings.recipe, arm)
+        ]
+        bundles += _bundles(settings, f"{arm} labels, choice of settings", cells)
+    return bundles
+
+
+def chosen_at(settings: PlanSettings, results: Results, arm: Arm, width: int) -> StudentCell:
+    """The settings an arm has at a width: the best, on validation rows, of the nearer of the tuned widths."""
+    near = min(tuned_widths(settings), key=lambda tuned: abs(math.log(tuned / width)))
+    tried: dict[tuple, list[float]] = {}
+    cells: dict[tuple, StudentCell] = {}
+    for cell, outcome in results["choose"]:
+        if cell.arm == arm and cell.width == near:
+            tried.setdefault(cell.choice, []).append(outcome.metrics["validation"])
+            cells[cell.choice] = cell
+    return cells[max(tried, key=lambda choice: np.mean(tried[choice]))]
+
+
+def _cells(
+    settings: PlanSettings, results: Results, stage: str, arm: Arm, width: int, seeds: range
+) -> list[StudentCell]:
+    chosen = chosen_at(settings, results, arm, width)
+    return [chosen.model_copy(update={"stage": stage, "width": width, "seed": seed}) for seed in seeds]
+
+
+def ladder_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+    bundles = []
+    for first in range(0, settings.seeds, TOGETHER):
+        seeds = range(settings.seed + first, settings.seed + min(settings.seeds, first + TOGETHER))
+        cells = [
+            cell
+            for width in settings.widths
+            for arm in ARMS
+            for cell in _cells(settings, results, "search", arm, width, seeds)
+        ]
+        bundles += _bundles(settings, f"ladder, seeds {seeds[0]}…{seeds[-1]}", cells)
+    return bundles
+
+
+def searched(settings: PlanSettings, results: Results, arm: Arm) -> dict[int, list[float]]:
+    """Test accuracies of the search by width."""
+    found: dict[int, list[float]] = {}
+    for stage in ("ladder", *(f"bisect {k}" for k in range(1, settings.bisections + 1))):
+        for cell, outcome in results[stage]:
+            if cell.arm == arm:
+                found.setdefault(cell.width, []).append(outcome.metrics["accuracy"])
+    return dict(sorted(found.items()))
+
+
+def search_confidence(settings: PlanSettings, bisected: bool) -> float:
+    """With a confirmation to come, the stated confidence; without one the search must carry it, and shares it out."""
+    if settings.confirm:
+        return settings.confidence
+    failure = (1 - settings.confidence) / 2
+    return 1 - (failure / max(1, settings.bisections) if bisected else failure)
+
+
+def passing(settings: PlanSettings, results: Results, arm: Arm) -> dict[int, bool]:
+    """Which widths of the search pass: their tolerance limit reaches the target."""
+    return {
+        width: tolerance_limit(values, settings.share, search_confidence(settings, width not in settings.widths))
+        >= settings.target
+        for width, values in searched(settings, results, arm).items()
+    }
+
+
+def bisect_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bundle]:
+    cells: list[StudentCell] = []
+    seeds = range(settings.seed, settings.seed + settings.seeds)
+    for arm in ARMS:
+        width = next_width(passing(settings, results, arm))
+        if width is not None:
+            cells += _cells(settings, results, "search", arm, width, seeds)
+    return _by_seeds(settings, f"bisection {k}", cells)
+
+
+def candidate(settings: PlanSettings, results: Results, arm: Arm) -> int | None:
+    """Where the search ends; where nothing passes, the widest if most of its students reach the target."""
+    found = smallest_passing(passing(settings, results, arm))
+    if found is None:
+        values = searched(settings, results, arm).get(settings.limit, [])
+        if values and np.mean(np.array(values) >= settings.target) >= settings.share:
+            found = settings.limit
+    return found
+
+
+def confirmations(settings: PlanSettings, results: Results, arm: Arm) -> list[tuple[int, int, int, bool]]:
+    """Attempts so far: width, students that reached the target, all of them, whether that confirms it."""
+    attempts = []
+    for k in range(1, ATTEMPTS + 1):
+        cells = [(cell, outcome) for cell, outcome in results[f"confirm {k}"] if cell.arm == arm]
+        if cells:
+            reached = sum(outcome.metrics["accuracy"] >= settings.target for _, outcome in cells)
+            allowed = allowed_misses(len(cells), settings.share, (1 - settings.confidence) / ATTEMPTS)
+            attempts.append((cells[0][0].width, reached, len(cells), len(cells) - reached <= allowed))
+    return attempts
+
+
+def confirm_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bundle]:
+    cells: list[StudentCell] = []
+    first = settings.seed + CONFIRM_SEEDS_FROM + (k - 1) * 10_000
+    for arm in ARMS:
+        begin = candidate(settings, results, arm)
+        done = confirmations(settings, results, arm)
+        if begin is None or any(confirmed for *_, confirmed in done):
+            continue
+        widths = attempt_widths(begin, settings.limit)
+        if k <= len(widths):
+            seeds = range(first, first + settings.confirm)
+            cells += _cells(settings, results, "confirm", arm, widths[k - 1], seeds)
+    return _by_seeds(settings, f"confirmation {k}", cells)
+
+
+def planned_width(settings: PlanSettings, results: Results, arm: Arm) -> int | None:
+    """The answer: the confirmed width, or without confirmations the candidate that passes."""
+    if settings.confirm:
+        return next((width for width, *_, confirmed in confirmations(settings, results, arm) if confirmed), None)
+    return smallest_passing(passing(settings, results, arm))
+
+
+def final_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+    """Without confirmations: some fresh students of the planned width, to export one."""
+    first = settings.seed + CONFIRM_SEEDS_FROM
+    cells: list[StudentCell] = []
+    for arm in ARMS:
+        width = planned_width(settings, results, arm)
+        if width is not None:
+            cells += _cells(settings, results, "final", arm, width, range(first, first + FINAL_SEEDS))
+    return _by_seeds(settings, "students to export", cells)
+
+
+def rival_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+    soft = planned_width(settings, results, "soft") or planned_width(settings, results, "hard")
+    if soft is None:
+        return []
+    inputs, outputs = settings.inputs, settings.outputs
+    width = quantised_width(float_bytes(soft, inputs, outputs), inputs, outputs)
+    first = settings.seed + RIVAL_SEEDS_FROM
+    cells = _cells(settings, results, "rival", "hard", width, range(first, first + settings.seeds))
+    return _bundles(settings, f"8-bit rival, {width} neurons", cells)
+
+
+def train(settings: PlanSettings, cells: Sequence[StudentCell], given: Given) -> list[Outcome]:
+    """Train a bundle's students; those of the choice are shown validation rows only.
+
+    Of students that may be exported the one that does best on validation rows is kept with its weights.
+    """
+    held = find_held(settings.held)
+    grown = grow(settings, held, cells)
+    outcomes = []
+    for student in grown:
+        said = student.say("validation")
+        metrics = {"validation": float(example_scores("accuracy", said, held.problem.truth("validation")).mean())}
+        arrays = {}
+        if student.cell.stage != "choose":
+            said, truth = student.say("test"), held.problem.truth("test")
+            right = example_scores("accuracy", said, truth)
+            metrics |= {
+                "accuracy": float(right.mean()),
+                "log_loss": float(-example_scores("log loss", said, truth).mean()),
+                "calibration_error": calibration_error(said.max(1), right),
+            }
+            arrays["right"] = np.packbits(right.astype(bool))
+        outcomes.append(Outcome(metrics | {"parameters": student.parameters} | student.course, arrays))
+    for arm in ARMS if cells[0].stage in KEPT else ():
+        for width in {student.cell.width for student in grown}:
+            places = [k for k, s in enumerate(grown) if s.cell.arm == arm and s.cell.width == width]
+            if places:
+                best = max(places, key=lambda k: outcomes[k].metrics["validation"])
+                outcomes[best].arrays.update({f"weights {name}": v for name, v in grown[best].weights().items()})
+    return outcomes
+
+
+def train_rivals(settings: PlanSettings, cells: Sequence[StudentCell], given: Given) -> list[Outcome]:
+    """Larger hard-label students, judged with their weights in 8 bits (and as they are)."""
+    held = find_held(settings.held)
+    truth = held.problem.truth("test")
+    outcomes = []
+    for student in grow(settings, held, cells):
+        small = quantised(network_of(student.weights()))
+        right = example_scores("accuracy", probabilities(small.logits(held.inputs["test"])), truth)
+        whole = example_scores("accuracy", student.say("test"), truth)
+        metrics = {"accuracy": float(right.mean()), "float_accuracy": float(whole.mean())}
+        outcomes.append(
+            Outcome(metrics | {"parameters": student.parameters}, {"right": np.packbits(right.astype(bool))})
+        )
+    return outcomes
+
+
+def _by_seeds(settings: PlanSettings, name: str, cells: list[StudentCell]) -> list[Bundle]:
+    """Bundles in which a few seeds share the order of their batches."""
+    bundles = []
+    seeds = sorted({cell.seed for cell in cells})
+    for first in range(0, len(seeds), TOGETHER):
+        part = set(seeds[first : first + TOGETHER])
+        bundles += _bundles(settings, f"{name}, {first + 1}…", [cell for cell in cells if cell.seed in part])
+    return bundles
+
+
+def _bundles(settings: PlanSettings, name: str, cells: list[StudentCell]) -> list[Bundle]:
+    """Cells cut so that no bundle holds more neurons than are trained well together; one cell each where deep."""
+    if settings.family != "two-layer":
+        return [Bundle(f"{name}, {cell.arm} {cell.width}", (cell,), cost=cell.width) for cell in cells]
+    bundles: list[list[StudentCell]] = [[]]
+    neurons = 0
+    for cell in cells:
+        if bundles[-1] and neurons + cell.width > BUNDLE_NEURONS:
+            bundles.append([])
+            neurons = 0
+        bundles[-1].append(cell)
+        neurons += cell.width
+    return [
+        Bundle(name if len(bundles) == 1 else f"{name}, part {k}", tuple(part), cost=sum(c.width for c in part) + 200.0)
+        for k, part in enumerate(bundles, start=1)
+        if part
+    ]

@@ -1,0 +1,76 @@
+"""What the papers' theory says about a user's problem: an estimate of its margin, and widths that suffice.
+
+The margin is that of some training rows, scaled to norms ≤ 1. More rows can only make it smaller, so its upper end
+bounds the whole problem's margin from above, and the widths computed from it bound theory's own from below.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from softlabel.errors import SoftlabelError
+from softlabel.studies.practice.held import Held
+from softlabel.theory.bounds import crossover, hard_width, soft_width
+from softlabel.theory.margin import margin
+
+ROWS = 100
+MOST_CLASSES = 10
+BUDGET, WIDTH = 4.0, 0.4
+CAVEATS = (
+    "Theory speaks of training error, of students without biases whose output signs stay fixed, trained by projected "
+    "gradient descent; its widths suffice, smaller ones often do too, and it says nothing about new rows."
+)
+
+
+def theory_facts(held: Held, epsilon: float, seed: int = 0) -> dict[str, Any]:
+    """Margin, widths for mean training error ε with soft and hard labels, and which arm theory would prefer."""
+    problem = held.problem
+    x, truth = held.inputs["train"].astype(np.float64), problem.truth("train")
+    taken = np.random.default_rng(seed).permutation(len(x))[:ROWS]
+    x, truth = x[taken], truth[taken]
+    x = x / np.linalg.norm(x, axis=1).max()
+    counts = np.bincount(truth, minlength=len(problem.classes))
+    sides = [1] if len(problem.classes) == 2 else np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist()
+    found: list[tuple[float, float, str]] = []
+    for side in sides:
+        y = np.where(truth == side, 1.0, -1.0)
+        if len(np.unique(y)) < 2:
+            continue
+        try:
+            at = margin(x, y, budget=max(1.0, BUDGET / len(sides)), width=WIDTH, seed=seed)
+        except SoftlabelError:
+            continue
+        found.append((at.upper, at.lower, problem.classes[side]))
+    if not found:
+        return {"gamma_upper": None, "says": "the margin of these rows could not be computed", "caveats": CAVEATS}
+    upper, lower, side = min(found)
+    facts: dict[str, Any] = {
+        "gamma_upper": upper, "gamma_lower": lower, "rows": len(x), "classes": len(found), "class": side,
+        "epsilon": epsilon, "caveats": CAVEATS,
+    }  # fmt: skip
+    if upper == 0:
+        return facts | {"widths": None, "says": "the margin is 0 (equal inputs with different labels, or the like): "
+                        "the papers' theorems do not apply"}  # fmt: skip
+    n = len(held.inputs["train"])
+    widths = {
+        "soft": _finite(soft_width(upper, epsilon, n, family="tight")),
+        "hard": _finite(hard_width(upper, epsilon, n, family="tight")),
+    }
+    crossing = crossover("tight", epsilon, n).gamma
+    prefers = "soft" if (widths["soft"] or math.inf) < (widths["hard"] or math.inf) else "hard"
+    says = (
+        f"margin γ ≤ {upper:.3g} (from {len(x)} training rows"
+        + (f", class '{side}' against the rest" if len(problem.classes) > 2 else "")
+        + f"): for a training error of {epsilon:g} theory asks for at least {_words(widths['soft'])} neurons with soft "
+        f"labels and {_words(widths['hard'])} with hard ones, so it would prefer {prefers} labels"
+    )
+    return facts | {"widths": widths, "crossover_gamma": crossing, "prefers": prefers, "says": says}
+
+
+def _finite(width: float | None) -> int | None:
+    return int(width) if width is not None and math.isfinite(width) else None
+
+
+def _words(width: int | None) -> str:
+    return "more than can be written" if width is None else f"{width:,}"

@@ -1,0 +1,151 @@
+"""`verdict`: from data and a teacher to an answer, a document and a page."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softlabel.data.problem import Problem
+from softlabel.errors import InputError, require
+from softlabel.lab import Progress
+from softlabel.lab.scores import example_scores, find_metric
+from softlabel.studies.practice import Arm, Held, hold, recipe_for, threads_of
+from softlabel.studies.practice.facts import teacher_facts
+from softlabel.studies.practice.theory import theory_facts
+from softlabel.studies.running import finish_question, run_folder
+from softlabel.studies.verdict.settings import VerdictSettings
+from softlabel.teachers.asking import ask_teacher
+from softlabel.teachers.audit import TeacherAudit, audit_teacher
+
+FEWEST_TEST_ROWS = 20
+LIKELY_DISAGREEMENT = 0.05
+THEORY_ERROR = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What came of it: one word, the JSON document, plain sentences, and the page."""
+
+    document: dict[str, Any]
+    summary: list[str]
+    page: Path
+
+    @property
+    def verdict(self) -> str:
+        return self.document["verdict"]
+
+    def __str__(self) -> str:
+        return "\n".join(self.summary)
+
+
+def verdict(
+    inputs: Any,
+    labels: Any = None,
+    teacher: Any = "auto",
+    *,
+    width: int = 32,
+    metric: str = "accuracy",
+    margin: float = 0.5,
+    seeds: int = 40,
+    confidence: float = 0.95,
+    transfer: np.ndarray | None = None,
+    epochs: int | None = None,
+    batch: int | None = None,
+    search_radius: bool = False,
+    scale: str = "standard",
+    seed: int = 0,
+    folder: Path | str | None = None,
+    teacher_output: str | None = None,
+    teacher_kind: str | None = None,
+    id_column: str | None = None,
+    again: str | None = None,
+    note: Callable[[str], None] | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Verdict:
+    """Does a student of this width learn more from the teacher's soft labels than from hard ones, beyond seed noise?
+
+    inputs, labels   a table (array or frame) and its classes, or a `Problem` alone
+    teacher          "auto", an ONNX file, a file of soft labels, a fitted model, or a function
+    metric           accuracy, balanced accuracy, auc or log loss
+    margin           equivalence margin in points (hundredths): a gap within it does not matter
+    seeds            at most so many for each arm; looks are planned so that the error rate is 1 − confidence in all
+    transfer         (u, d) unlabelled inputs: an arm of its own learns from the teacher's labels on them too
+    folder           of the run; the same call goes on where it was interrupted
+    note             called with lines for people as they come up
+    """
+    say = note or (lambda text: None)
+    problem = inputs if isinstance(inputs, Problem) else Problem.of(inputs, labels, scale=scale, seed=seed)
+    metric = find_metric(metric)
+    _check(width, margin, seeds, confidence)
+    warnings = _test_rows(problem, margin)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    began = time.perf_counter()
+    answers = ask_teacher(
+        problem, teacher, transfer=transfer, output=teacher_output, kind=teacher_kind, id_column=id_column, seed=seed,
+        watch=say,
+    )  # fmt: skip
+    asked = time.perf_counter() - began
+    say(f"teacher: {answers.description}")
+    audit = audit_teacher(problem, answers)
+    for warning in audit.warnings:
+        say(f"warning: {warning}")
+    held = Held(problem, answers, transfer)
+    arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
+    settings = VerdictSettings(
+        held=hold(held), data=str(problem), teacher=answers.description, arms=arms, width=width, metric=metric,
+        margin=margin, confidence=confidence, seeds=seeds, seed=seed, test_rows=len(problem.parts["test"]),
+        recipe=recipe_for(len(problem.parts["train"]), epochs, batch, search_radius),
+    )  # fmt: skip
+    threads = threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
+    facts = _facts(held, audit, metric, asked, [*warnings, *audit.warnings], seed)
+    done = finish_question("verdict", settings, run_folder("verdict", problem.name, settings.key, folder),
+                           facts=facts, again=again, threads=threads, watch=watch)  # fmt: skip
+    return Verdict(done.document, done.summary, done.page)
+
+
+def _check(width: int, margin: float, seeds: int, confidence: float) -> None:
+    require(isinstance(width, int) and width >= 1, f"width must be a whole number of neurons from 1 on, got {width}")
+    require(math.isfinite(margin) and 0 <= margin < 50, f"margin must lie in [0, 50) points, got {margin}")
+    require(2 <= seeds <= 10_000, f"seeds must lie between 2 and 10,000, got {seeds}")
+    require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
+
+
+def _test_rows(problem: Problem, margin: float) -> list[str]:
+    """What so many test rows can decide, said before anything is trained."""
+    rows = len(problem.parts["test"])
+    if rows < FEWEST_TEST_ROWS:
+        raise InputError(
+            f"'{problem.name}' leaves {rows} rows for the test; fewer than {FEWEST_TEST_ROWS} decide nothing: "
+            f"bring at least {math.ceil(FEWEST_TEST_ROWS * len(problem) / rows)} rows"
+        )
+    half = 196 * math.sqrt(LIKELY_DISAGREEMENT / rows)
+    if half <= margin:
+        return []
+    enough = math.ceil(LIKELY_DISAGREEMENT * (196 / max(margin, 0.01)) ** 2)
+    return [
+        f"{rows:,} test rows: if students of two arms differ on {LIKELY_DISAGREEMENT:.0%} of them, gaps below about "
+        f"{half:.1f} points cannot be told from chance however many seeds are run, and 'no difference' within "
+        f"±{margin:g} points takes about {enough:,} test rows"
+    ]
+
+
+def _facts(
+    held: Held, audit: TeacherAudit, metric: str, asked: float, warnings: list[str], seed: int
+) -> dict[str, Any]:
+    taught = held.taught("test")
+    score = None
+    if taught is not None:
+        score = float(example_scores(metric, taught, held.problem.truth("test")).mean())
+    return {
+        "audit": audit.document(),
+        "teacher": teacher_facts(held.answers, asked),
+        "teacher_metric": score,
+        "theory": theory_facts(held, THEORY_ERROR, seed),
+        "warnings": warnings,
+        "notes": list(held.problem.notes),
+    }  # fmt: skip

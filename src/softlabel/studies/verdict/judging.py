@@ -1,0 +1,90 @@
+"""What a verdict's results say: the gap at the last look, every arm's numbers, and comparisons on the side."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softlabel.lab import Results
+from softlabel.lab.sequential import planned_looks, standing
+from softlabel.lab.statistics import Mean, crossed_mean
+from softlabel.studies.practice import Arm, StudentCell
+from softlabel.studies.verdict.cells import arm_scores, chosen_settings, latest_standing, look_name
+from softlabel.studies.verdict.settings import VerdictSettings
+
+MEANT = ("accuracy", "log_loss", "calibration_error", "agreement", "kl", "validation")
+
+
+@dataclass(frozen=True)
+class ArmFound:
+    """One arm: its metric over seeds and test rows, other numbers (means over seeds), and what it chose."""
+
+    metric: Mean
+    numbers: dict[str, float]
+    chosen: StudentCell
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """soft (or transfer) against another arm, in points, at the level of the last look shared by all comparisons."""
+
+    first: Arm
+    second: Arm
+    mean: float
+    low: float
+    high: float
+    verdict: str
+
+
+class Judgement:
+    """The verdict; `facts` hold what was known before any training: audit, costs, theory, warnings."""
+
+    def __init__(self, settings: VerdictSettings, results: Results, facts: dict[str, Any] | None = None) -> None:
+        self.settings, self.facts = settings, facts or {}
+        self.looks = planned_looks(settings.seeds, settings.confidence)
+        self.standing = latest_standing(settings, results, self.looks)
+        scores = arm_scores(settings, results)
+        self.scores = {arm: table.mean(1) for arm, table in scores.items()}  # seed by seed
+        chosen = chosen_settings(settings, results)
+        outcomes = [pair for look in self.looks for pair in results[look_name(look)]]
+        self.arms: dict[Arm, ArmFound] = {}
+        for arm in settings.arms:
+            numbers = [outcome.metrics for cell, outcome in outcomes if cell.arm == arm]
+            means = {name: float(np.mean([n[name] for n in numbers])) for name in MEANT if name in numbers[0]}
+            self.arms[arm] = ArmFound(crossed_mean(scores[arm]), means, chosen[arm], int(numbers[0]["parameters"]))
+        self.history = [
+            standing(
+                look, scores["soft"][: look.seeds], scores["hard"][: look.seeds], settings.margin, settings.bounded
+            )
+            for look in self.looks
+            if look.seeds <= len(scores["soft"])
+        ]
+        pairs: list[tuple[Arm, Arm]] = [
+            ("soft", "smooth"),
+            ("smooth", "hard"),
+            ("transfer", "soft"),
+            ("transfer", "hard"),
+        ]
+        pairs = [pair for pair in pairs if set(pair) <= set(settings.arms)]
+        self.comparisons = [self._compare(scores, pair, len(pairs)) for pair in pairs]
+
+    def _compare(self, scores: dict[Arm, np.ndarray], pair: tuple[Arm, Arm], pairs: int) -> Comparison:
+        """Judged at the last look's level, divided among the comparisons."""
+        gap = crossed_mean(100 * (scores[pair[0]] - scores[pair[1]]))
+        low, high = gap.interval(1 - self.standing.look.failure / pairs)
+        margin = self.settings.margin
+        if -margin < low and high < margin:
+            word = "no difference"
+        else:
+            word = f"{pair[0]} wins" if low > 0 else f"{pair[1]} wins" if high < 0 else "undecided"
+        return Comparison(*pair, gap.value, low, high, word)
+
+    @property
+    def runs(self) -> int:
+        return self.standing.gap.runs
+
+    @property
+    def teacher_score(self) -> float | None:
+        """The teacher's own metric on the test rows."""
+        return self.facts.get("teacher_metric")

@@ -1,0 +1,32 @@
+"""What a verdict is asked with."""
+
+from pydantic import Field
+
+from softlabel.lab import Settings
+from softlabel.studies.practice import Arm, Recipe
+
+
+class VerdictSettings(Settings):
+    """Settings of one verdict; `held` is the fingerprint of data and teacher.
+
+    margin      half of the range, in points (hundredths of the metric), within which a gap does not matter
+    seeds       at most so many for each arm, beginning with `seed`
+    """
+
+    held: str
+    data: str
+    teacher: str
+    arms: tuple[Arm, ...]
+    width: int = Field(ge=1)
+    metric: str
+    margin: float = Field(ge=0)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    seeds: int = Field(ge=2)
+    seed: int = Field(default=0, ge=0)
+    test_rows: int
+    recipe: Recipe
+
+    @property
+    def bounded(self) -> bool:
+        """Whether an example's score lies between 0 and 1."""
+        return self.metric != "log loss"

@@ -1,0 +1,199 @@
+"""Plans on small problems: their answers, documents, files, and what they refuse."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import softlabel as sl
+from softlabel.errors import InputError
+from softlabel.networks.student_model import StudentModel
+from tests.studies.practice.toy import Toy
+
+TOY = Toy(rows=1500, sharp=4.0)
+
+
+class Rings:
+    """Three classes by distance from the centre: one or two neurons cannot tell them apart, a dozen can."""
+
+    def __init__(self, rows: int = 1500, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.labels = rng.integers(3, size=rows)
+        angle = rng.uniform(0, 2 * math.pi, rows)
+        radius = 0.5 + self.labels + 0.22 * rng.standard_normal(rows)
+        self.inputs = (radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)).astype(np.float32)
+
+    def teacher(self, inputs):
+        away = np.linalg.norm(np.asarray(inputs), axis=1)[:, None] - 0.5 - np.arange(3)
+        return -(away**2) / (2 * 0.22**2)
+
+
+RINGS = Rings()
+QUICK = {"widths": [2, 4, 8, 16, 32], "seeds": 4, "epochs": 40, "batch": 128, "bisections": 1}
+
+
+@pytest.fixture(scope="module")
+def rings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plan") / "run"
+    return sl.plan(RINGS.inputs, RINGS.labels, RINGS.teacher, accuracy=0.9, folder=folder, **QUICK)
+
+
+def test_the_document_has_the_keys_that_scripts_rely_on(rings):
+    document = rings.document
+    assert set(document) >= {"target", "arms", "curve", "theory", "exported"}
+    for arm in ("hard", "soft"):
+        assert set(document["arms"][arm]) >= {"width", "accuracy", "parameters"}
+        assert set(document["arms"][arm]["accuracy"]) == {"mean", "low", "high"}
+    json.dumps(document, allow_nan=False)
+    assert rings.page.is_file()
+
+
+def test_a_planned_width_is_confirmed_by_fresh_students(rings):
+    for arm in ("hard", "soft"):
+        planned = rings.document["arms"][arm]
+        assert planned["width"] is not None
+        assert planned["of"] == 62
+        assert planned["reached"] >= 61
+        assert planned["probability"] >= 0.9
+        assert planned["attempts"][-1]["confirmed"]
+        assert planned["accuracy"]["mean"] > 0.9
+        assert planned["parameters"] == planned["width"] * (2 + 3 + 1) + 3
+
+
+def test_the_curve_rises_and_small_widths_fail(rings):
+    for arm in ("hard", "soft"):
+        points = {p["width"]: p for p in rings.document["curve"] if p["arm"] == arm}
+        assert points[2]["reached"] == 0
+        assert points[2]["mean"] < points[8]["mean"] < points[32]["mean"] + 0.02
+        assert points[32]["reached"] == points[32]["students"] == 4
+    assert rings.width("soft") > 2
+
+
+def test_fresh_students_of_the_planned_width_reach_the_target(rings):
+    from softlabel.data.problem import Problem
+    from softlabel.networks import Student, hard_labels, train_students
+
+    planned = rings.document["arms"]["hard"]
+    problem = Problem.of(RINGS.inputs, RINGS.labels)
+    reached = []
+    for seed in range(30):
+        student = Student(
+            width=planned["width"], seed=77_000 + seed, radius=None, step=planned["chosen"]["step"], start="he",
+            train_output=True, biases=True,
+        )  # fmt: skip
+        run = train_students(
+            problem.scaled("train"), [student], hard_labels(problem.truth("train")), epochs=QUICK["epochs"],
+            batch_size=QUICK["batch"], order_seed=seed, optimiser="adam", schedule="cosine",
+        )  # fmt: skip
+        said = run[0].network.logits(problem.scaled("test")).argmax(1)
+        reached.append(float((said == problem.truth("test")).mean()) >= 0.9)
+    assert sum(reached) >= 24  # at 90 % fewer than 24 of 30 happen once in 40
+
+
+def test_exported_students_answer_as_planned(rings):
+    from softlabel.data.problem import Problem
+
+    problem = Problem.of(RINGS.inputs, RINGS.labels)
+    test = problem.parts["test"]
+    for entry in rings.document["students"]:
+        path = next(path for path in entry["files"] if path.endswith(".safetensors"))
+        model = StudentModel.load(path)
+        accuracy = float((model.predict(RINGS.inputs[test]) == RINGS.labels[test]).mean())
+        assert accuracy == pytest.approx(entry["accuracy"])
+        assert model.network.width == rings.width(entry["arm"])
+        assert entry["milliseconds"] > 0
+    assert {entry["arm"] for entry in rings.document["students"]} == {"hard", "soft"}
+    assert any(path.endswith(".onnx") for path in rings.document["exported"])
+
+
+def test_the_rival_is_as_large_in_bytes(rings):
+    rival = rings.document["rival"]
+    soft = rings.width("soft")
+    assert rival["width"] > 1.2 * soft  # few inputs: scales and biases take their share
+    assert rival["bytes"] <= 4 * (soft * 6 + 3)
+    assert abs(rival["mean"] - rival["float_accuracy"]) < 0.05
+
+
+def test_that_no_width_reaches_it_is_an_answer(tmp_path):
+    found = sl.plan(
+        RINGS.inputs, RINGS.labels, RINGS.teacher, accuracy=0.99, folder=tmp_path, widths=[2, 4], seeds=3, epochs=5,
+    )  # fmt: skip
+    assert found.width("soft") is None
+    assert found.document["exported"] == []
+    assert found.document["saved"] is None
+    assert "no width up to 4" in str(found)
+
+
+def test_without_confirmation_the_search_itself_promises(tmp_path):
+    found = sl.plan(
+        TOY.inputs, TOY.labels, TOY.truth, accuracy=0.8, folder=tmp_path, widths=[2, 4, 8], seeds=5, confirm=0,
+        epochs=20, rival=False,
+    )  # fmt: skip
+    soft = found.document["arms"]["soft"]
+    assert soft["width"] is not None
+    point = next(p for p in found.document["curve"] if p["arm"] == "soft" and p["width"] == soft["width"])
+    assert point["tolerance_limit"] >= 0.8
+    assert found.document["rival"] is None
+    assert len(found.document["students"]) == 2
+
+
+def test_an_interrupted_plan_goes_on(tmp_path):
+    settings = {"accuracy": 0.8, "widths": [2, 4], "seeds": 3, "confirm": 42, "epochs": 3, "rival": False}
+
+    def stop(at):
+        if at.stage == "confirm 1":
+            raise KeyboardInterrupt
+
+    whole = sl.plan(TOY.inputs, TOY.labels, TOY.truth, folder=tmp_path / "whole", **settings).document
+    with pytest.raises(KeyboardInterrupt):
+        sl.plan(TOY.inputs, TOY.labels, TOY.truth, folder=tmp_path / "cut", watch=stop, **settings)
+    again = sl.plan(TOY.inputs, TOY.labels, TOY.truth, folder=tmp_path / "cut", **settings).document
+    assert again["arms"] == whole["arms"]
+    assert again["curve"] == whole["curve"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"accuracy": 95}, "for 95 per cent write 0.95"),
+        ({"accuracy": 1.01}, "up to 1"),
+        ({"accuracy": 0.0}, "above 0"),
+        ({"accuracy": float("nan")}, "share"),
+        ({"accuracy": 0.3}, "most frequent class gives"),
+        ({"widths": [4]}, "two different"),
+        ({"widths": [0, 4]}, "from 1 on"),
+        ({"confirm": 20}, "cannot confirm"),
+        ({"seeds": 2}, "at least 3"),
+        ({"family": "transformer"}, "unknown family"),
+        ({"family": "vgg"}, "deep students need images"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_trained(tmp_path, change, message):
+    settings = {"accuracy": 0.9, "widths": [2, 4]} | change
+    with pytest.raises(InputError, match=message):
+        sl.plan(RINGS.inputs, RINGS.labels, RINGS.teacher, folder=tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_deep_students_have_plans_too(tmp_path):
+    from softlabel.data.problem import Problem
+    from softlabel.data.scaling import Scaler
+
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=240)
+    pixels = rng.uniform(0, 0.4, (240, 1, 8, 8)).astype(np.float32)
+    pixels[labels == 1, :, :4] += 0.5
+    problem = Problem(
+        "squares", pixels.reshape(240, -1), labels, ("low", "high"), {}, Scaler("none"), rows=np.arange(240),
+        file_rows=240, image_shape=(1, 8, 8),
+    ).cut("none", 0)  # fmt: skip
+    found = sl.plan(
+        problem, teacher=lambda x: np.asarray(x)[:, :32].mean(1) * 40 - 18, accuracy=0.9, family="resnet",
+        widths=[2, 4], seeds=3, epochs=4, batch=16, folder=tmp_path,
+    )  # fmt: skip
+    assert set(found.document["arms"]) == {"hard", "soft"}
+    assert {p["width"] for p in found.document["curve"]} >= {2, 4}
+    assert "channels" in str(found)
+    for entry in found.document["students"]:
+        assert entry["files"][0].endswith(".onnx")

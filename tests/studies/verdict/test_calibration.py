@@ -1,0 +1,23 @@
+"""Verdicts with the spread of real runs, on a small scale; `python -m benchmarks.verdicts` does it in full on MNIST."""
+
+import pytest
+from benchmarks.verdicts import MARGIN, real_differences, simulate
+
+
+@pytest.fixture(scope="module")
+def spread():
+    """What real pairs of students on digits differ by, less the mean."""
+    difference = real_differences("digits", pairs=24)
+    return difference - difference.mean()
+
+
+def test_without_a_gap_a_winner_is_rare(spread):
+    counts = simulate(spread, 0.0, 150, test_rows=2000)
+    assert counts.get("soft wins", 0) + counts.get("hard wins", 0) <= 15  # 5% are 7.5; more than 15: once in 200
+
+
+def test_a_gap_of_several_margins_is_found(spread):
+    """Eight neurons on digits spread by several points, so the gap must be larger than MNIST's."""
+    counts = simulate(spread, 16 * MARGIN, 60, test_rows=2000)
+    assert counts.get("soft wins", 0) >= 48
+    assert "hard wins" not in counts

@@ -1,0 +1,169 @@
+"""Verdicts on problems whose answer is known, their documents, and runs that are taken up again."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import softlabel as sl
+from softlabel.errors import InputError
+from softlabel.studies.running import rebuild
+from tests.studies.practice.toy import Toy
+
+QUICK = {"width": 4, "epochs": 6, "batch": 128, "seeds": 8}
+NOISY = Toy(rows=1500, sharp=0.8)
+
+
+def test_true_probabilities_win_over_noisy_labels(tmp_path):
+    toy = Toy(rows=2000, sharp=0.6, columns=20)
+    problem = toy.problem(shares=(0.2, 0.2, 0.6))
+    settings = QUICK | {"width": 16, "epochs": 20}
+    found = sl.verdict(problem, teacher=toy.truth, metric="log loss", folder=tmp_path, **settings)
+    assert found.verdict == "soft wins"
+    assert found.document["gap"]["low"] > 0
+    arms = found.document["arms"]
+    assert arms["soft"]["log_loss"] < arms["hard"]["log_loss"]
+    assert arms["soft"]["mean"] == pytest.approx(arms["soft"]["log_loss"])
+    assert "Yes, distil" in str(found)
+
+
+def test_a_wrong_teacher_loses_and_is_warned_of(tmp_path):
+    said: list[str] = []
+    toy = Toy(rows=1500, sharp=2.5)
+    found = sl.verdict(toy.inputs, toy.labels, toy.wrong, folder=tmp_path, note=said.append, **QUICK)
+    assert found.verdict == "hard wins"
+    assert found.document["gap"]["high"] < 0
+    assert "do not distil" in str(found)
+
+
+def test_where_both_are_always_right_there_is_no_difference(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=6000)
+    inputs = rng.standard_normal((6000, 3)) * 0.1 + 4 * labels[:, None]
+
+    def teacher(x):
+        return (np.asarray(x)[:, 0] > 2) * 0.98 + 0.01
+
+    found = sl.verdict(inputs, labels, teacher, folder=tmp_path / "many", **QUICK)
+    assert found.verdict == "no difference"
+    assert found.document["runs"] == 5  # the first look decides
+    assert found.document["runs_needed"] is None
+    assert "does not help" in str(found)
+    few = sl.verdict(inputs[:600], labels[:600], teacher, folder=tmp_path / "few", **QUICK)
+    assert few.verdict == "undecided"  # 120 rows without a difference leave room for rows that were not met
+    assert few.document["runs_needed"] is None
+    assert few.document["test_rows_needed"] > 500
+
+
+def test_the_document_has_the_keys_that_scripts_rely_on(tmp_path):
+    found = sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path, **(QUICK | {"seeds": 3}))
+    document = found.document
+    assert set(document) >= {"verdict", "gap", "arms", "runs", "runs_needed", "report"}
+    assert set(document["gap"]) >= {"mean", "low", "high"}
+    assert set(document["arms"]) == {"hard", "soft", "smooth"}
+    assert document["runs"] == 3
+    assert document["gap"]["low"] <= document["gap"]["mean"] <= document["gap"]["high"]
+    json.dumps(document, allow_nan=False)
+    assert found.page.is_file()
+    points = 100 * (document["arms"]["soft"]["mean"] - document["arms"]["hard"]["mean"])
+    assert document["gap"]["mean"] == pytest.approx(points)
+
+
+def test_unlabelled_rows_have_an_arm_of_their_own(tmp_path):
+    toy = Toy(rows=300, sharp=1.0)
+    more = Toy(rows=2000, seed=5).inputs
+    settings = QUICK | {"seeds": 4, "epochs": 20}
+    found = sl.verdict(toy.inputs, toy.labels, toy.truth, transfer=more, metric="log loss", folder=tmp_path, **settings)
+    arms = found.document["arms"]
+    assert set(arms) == {"hard", "soft", "smooth", "transfer"}
+    assert arms["transfer"]["log_loss"] < arms["hard"]["log_loss"]
+    assert any(c["first"] == "transfer" for c in found.document["comparisons"])
+    assert "unlabelled rows" in str(found)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "balanced accuracy", "auc", "log loss"])
+def test_every_metric_is_that_of_the_students(tmp_path, metric):
+    found = sl.verdict(
+        NOISY.inputs, NOISY.labels, NOISY.truth, metric=metric, folder=tmp_path, **(QUICK | {"seeds": 2})
+    )
+    hard = found.document["arms"]["hard"]
+    if metric in ("accuracy", "log loss"):
+        assert hard["mean"] == pytest.approx(hard[metric.replace(" ", "_")], abs=1e-6)
+    assert 0 < hard["mean"] < 1
+
+
+def test_a_run_that_was_interrupted_ends_as_one_that_was_not(tmp_path):
+    def ask(folder, watch=None):
+        return sl.verdict(
+            NOISY.inputs, NOISY.labels, NOISY.truth, width=3, epochs=3, batch=256, seeds=12, margin=0.01,
+            folder=folder, watch=watch,
+        ).document  # fmt: skip
+
+    def stop(at):
+        if at.stage.startswith("look at 8"):
+            raise KeyboardInterrupt
+
+    whole = ask(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        ask(tmp_path / "broken", stop)
+    again = ask(tmp_path / "broken")
+    for key in ("gap", "arms", "runs", "looks", "verdict"):
+        assert again[key] == whole[key]
+
+
+def test_the_page_is_rebuilt_without_the_data(tmp_path):
+    settings = QUICK | {"seeds": 2}
+    found = sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path / "run", **settings)
+    before = found.page.read_text()
+    code = "import sys, pathlib; from softlabel.studies.running import rebuild; rebuild(pathlib.Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "run")], check=True)
+    assert found.page.read_text() == before
+    assert rebuild(tmp_path / "run").document["gap"] == found.document["gap"]
+
+
+def test_a_folder_of_other_data_is_refused(tmp_path):
+    settings = QUICK | {"seeds": 2}
+    sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path, **settings)
+    other = Toy(rows=1500, sharp=0.8, seed=9)
+    with pytest.raises(InputError, match="other settings"):
+        sl.verdict(other.inputs, other.labels, other.truth, folder=tmp_path, **settings)
+
+
+def test_too_few_test_rows_are_said_at_once(tmp_path):
+    small = Toy(rows=90)
+    with pytest.raises(InputError, match="18 rows for the test; fewer than 20 decide nothing: bring at least 100"):
+        sl.verdict(small.inputs, small.labels, small.truth, folder=tmp_path, **QUICK)
+    said: list[str] = []
+    few = Toy(rows=300)
+    found = sl.verdict(few.inputs, few.labels, few.truth, folder=tmp_path / "few", note=said.append, **QUICK)
+    assert said[0].startswith("warning: 60 test rows")
+    assert found.document["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"width": 0}, "width"),
+        ({"margin": -1.0}, "margin"),
+        ({"margin": float("nan")}, "margin"),
+        ({"seeds": 1}, "seeds"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"metric": "f1"}, "unknown metric"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_trained(tmp_path, change, message):
+    with pytest.raises(InputError, match=message):
+        sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path / "run", **(QUICK | change))
+    assert not (tmp_path / "run").exists()
+
+
+def test_arms_have_equal_budgets():
+    from softlabel.studies.practice import choices, recipe_for
+
+    for radius in (False, True):
+        recipe = recipe_for(1000, search_radius=radius)
+        counts = {arm: len(choices(recipe, arm)) for arm in ("hard", "soft", "smooth", "transfer")}
+        assert len(set(counts.values())) == 1
+        assert all(len({json.dumps(c) for c in choices(recipe, arm)}) == counts[arm] for arm in counts)
