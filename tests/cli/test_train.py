@@ -27,6 +27,37 @@ def test_trains_saves_and_answers_in_json(tmp_path, capsys):
     assert (network.width, network.inputs, network.activation) == (4, 64, "relu")
 
 
+def test_courses_of_students_are_kept_beside_them(tmp_path, capsys):
+    words = "train digits --width 4 --width 6 --seeds 2 --radius 50 --step 10 --epochs 10".split()
+    assert run([*words, "--json"]) == 0
+    bare = json.loads(capsys.readouterr().out)["students"]
+    assert run([*words, "--out", str(tmp_path / "run"), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)["students"]
+    assert answer == bare, "to be watched changes nothing"
+    kept = json.loads((tmp_path / "run" / "records.json").read_text())
+    assert (kept["verb"], kept["failed"], kept["teacher_error"]) == ("train", None, None)
+    assert kept["chance_error"] == pytest.approx(0.49, abs=0.02)
+    for row, student in zip(answer, kept["students"], strict=True):
+        assert (student["settings"]["width"], student["settings"]["seed"]) == (row["width"], row["seed"])
+        records = student["records"]
+        assert records["step"][0] == 0
+        assert records["step"][-1] == 10 * 12  # 1,438 rows in batches of 128
+        assert 12 <= len(records["step"]) <= 14
+        assert {len(values) for values in records.values()} == {len(records["step"])}
+        assert records["error"][-1] == pytest.approx(row["train_error"], abs=1e-3)
+        assert student["held_out_error"] == row["test_error"]
+        assert 0 <= student["held"] <= 1
+
+
+def test_a_training_that_diverged_is_kept_with_its_reason(tmp_path, capsys):
+    words = f"train digits --width 4 --seeds 1 --step 1e38 --epochs 1 --out {tmp_path / 'run'}"
+    assert run(words.split()) == 1
+    assert "left the finite numbers" in capsys.readouterr().err
+    kept = json.loads((tmp_path / "run" / "records.json").read_text())
+    assert "left the finite numbers" in kept["failed"]
+    assert kept["students"][0]["settings"]["step"] == 1e38
+
+
 def test_a_table_with_soft_labels(tmp_path, capsys):
     table = write_table(tmp_path / "t.csv")
     np.save(tmp_path / "p.npy", np.full(60, 0.6))

@@ -37,6 +37,15 @@ def test_the_scale_is_learned_from_training_rows_alone():
     assert Problem.of(moved, labels).scaler == problem.scaler
 
 
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_data_drawn_from_the_same_seed_do_not_sort_themselves_into_the_parts(seed):
+    drawn = np.random.default_rng(seed).uniform(size=600)
+    inputs = np.stack([drawn, drawn], axis=1)
+    problem = Problem.of(inputs, np.arange(600) % 2, seed=seed)
+    for part in PARTS:
+        assert 0.4 < inputs[problem.parts[part]].mean() < 0.6
+
+
 def test_a_problem_knows_itself_again():
     inputs, labels = table()
     assert Problem.of(inputs, labels).fingerprint == Problem.of(inputs.copy(), labels.copy()).fingerprint

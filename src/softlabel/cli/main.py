@@ -16,10 +16,14 @@ from softlabel.cli import data, results
 from softlabel.cli.audit import audit
 from softlabel.cli.bounds import bounds
 from softlabel.cli.distill import distill
+from softlabel.cli.doctor import doctor
 from softlabel.cli.dynamics import dynamics
 from softlabel.cli.margin import margin
+from softlabel.cli.plan import plan
+from softlabel.cli.predict import predict
 from softlabel.cli.reproduce import reproduce
 from softlabel.cli.train import train
+from softlabel.cli.verdict import verdict
 from softlabel.errors import InputError, SoftlabelError
 
 INTERRUPTED = 130
@@ -37,10 +41,14 @@ app.add_typer(data.app, name="data")
 app.command()(audit)
 app.command()(bounds)
 app.command()(distill)
+app.command()(doctor)
 app.command()(dynamics)
 app.command()(margin)
+app.command()(plan)
+app.command()(predict)
 app.command()(reproduce)
 app.command()(train)
+app.command()(verdict)
 app.add_typer(results.app, name="results")
 app.command()(results.report)
 app.command()(results.cite)

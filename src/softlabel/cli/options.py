@@ -12,10 +12,24 @@ Label = Annotated[str | None, typer.Option(help="Label column of a file.")]
 Task = Annotated[str | None, typer.Option(help="Rule that makes two classes, e.g. 'label>4'.")]
 Classes = Annotated[str | None, typer.Option(help="Two classes to keep, e.g. cat,dog (−1 and +1).")]
 LeaveOut = Annotated[str | None, typer.Option(help="Classes to leave out, e.g. 1,7,4,9.")]
-Scale = Annotated[str | None, typer.Option(help="none, max (divide by the largest norm) or unit (norm 1).")]
+Scale = Annotated[
+    str | None, typer.Option(help="none, max (divide by the largest norm), unit (norm 1) or standard (columns).")
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Input column of a file to drop; may be given several times.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Teacher = Annotated[
+    str,
+    typer.Option(help="auto (trained here), an ONNX file, or a file of soft labels or logits (CSV, Parquet, NPY)."),
+]
+TeacherOutput = Annotated[str | None, typer.Option(help="Output of an ONNX teacher to take.")]
+TeacherKind = Annotated[str | None, typer.Option(help="logits or probabilities, where it cannot be told.")]
+Id = Annotated[str | None, typer.Option("--id", help="Column of ids by which a file of soft labels is matched.")]
+SearchRadius = Annotated[
+    bool, typer.Option("--search-radius", help="Choose a radius of the projection too, with the temperature.")
+]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training rows; by default by their number.")]
+BatchSize = Annotated[int | None, typer.Option(min=1, help="Rows a step; by default by their number.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for what the run leaves behind.")]
 
 

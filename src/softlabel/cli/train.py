@@ -10,6 +10,8 @@ from softlabel.cli import options
 if TYPE_CHECKING:
     from softlabel.networks import Labels
 
+WATCHES = 12
+
 
 def train(
     data: options.Data,
@@ -47,6 +49,7 @@ def train(
     """
     from softlabel.cli.progress import step_progress
     from softlabel.data import load_task
+    from softlabel.errors import DivergedError
     from softlabel.networks import Student, hard_labels, train_students
     from softlabel.networks.pgd import count_steps
 
@@ -73,17 +76,24 @@ def train(
     options.note(str(posed))
     for remark in posed.notes:
         options.note(f"note: {remark}")
-    with step_progress("training", count_steps(len(inputs), epochs, batch_size)) as watch:
-        run = train_students(
-            inputs,
-            students,
-            labels,
-            epochs=epochs,
-            batch_size=batch_size,
-            order_seed=seed,
-            optimiser=optimiser,
-            observe=watch,
-        )
+    steps = count_steps(len(inputs), epochs, batch_size)
+    try:
+        with step_progress("training", steps) as watch:
+            run = train_students(
+                inputs,
+                students,
+                labels,
+                epochs=epochs,
+                batch_size=batch_size,
+                order_seed=seed,
+                optimiser=optimiser,
+                record_every=None if out is None else max(1, steps // WATCHES),
+                observe=watch,
+            )
+    except DivergedError as problem:
+        if out is not None:
+            _keep_records(out, students, labels, run=None, failed=str(problem))
+        raise
     trained = [
         {
             "width": student.settings.width,
@@ -98,7 +108,8 @@ def train(
         for student, row in zip(run, trained, strict=True):
             name = f"width{row['width']}-seed{row['seed']}.safetensors"
             student.network.save(out / "students" / name)
-        options.note(f"students saved in {out / 'students'}")
+        _keep_records(out, students, labels, run=run, held_out=[row["test_error"] for row in trained])
+        options.note(f"students saved in {out / 'students'}, their courses in {out / 'records.json'}")
     if as_json:
         options.answer({"task": str(posed), "seconds": run.seconds, "students": trained})
         return
@@ -115,11 +126,12 @@ def train(
 def _parts(posed, seed: int):
     """Training and test examples, and which rows of the set's training part the former are."""
     from softlabel.data import split
+    from softlabel.data.problem import SALT
 
     train, test = posed.train, posed.test
     if test is not None:
         return (train.inputs, train.y), (test.inputs, test.y), slice(None)
-    rows, held = split(len(train), (0.8, 0.2), seed)
+    rows, held = split(len(train), (0.8, 0.2), seed + SALT)
     return (train.inputs[rows], train.y[rows]), (train.inputs[held], train.y[held]), rows
 
 
@@ -137,6 +149,13 @@ def _soft(path: Path, expected: int, rows) -> "Labels":
     if len(values) != expected:
         raise InputError(f"soft labels '{path}' have {len(values)} rows, the training data has {expected}")
     return soft_labels(values[rows])
+
+
+def _keep_records(*what, **more) -> None:
+    """Courses of the students, for `softlabel doctor`."""
+    from softlabel.studies.doctor import write_records
+
+    write_records(*what, **more)
 
 
 def _error(logits, y) -> float:

@@ -37,7 +37,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One coordinate system."""
+    """One coordinate system; `ticks` are the numbers written along a logarithmic x axis, where they are few."""
 
     title: str
     series: Sequence[Series]
@@ -46,6 +46,7 @@ class Panel:
     zero_line: bool = False
     log_x: bool = False
     log_y: bool = False
+    ticks: Sequence[float] | None = None
 
     @property
     def categories(self) -> list[str]:

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from softlabel.report.charts import COLOURS, Chart, Panel, Series
 
@@ -41,6 +42,9 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
         axes.set_xticks(range(len(panel.categories)), panel.categories)
     elif panel.log_x:
         axes.set_xscale("log")
+        if panel.ticks is not None:
+            axes.set_xticks(list(panel.ticks), [f"{tick:g}" for tick in panel.ticks])
+            axes.xaxis.set_minor_locator(NullLocator())
     if panel.log_y:
         axes.set_yscale("log")
     if panel.zero_line:

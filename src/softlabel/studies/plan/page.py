@@ -243,19 +243,18 @@ def _chart(judged: Judgement) -> Chart:
         points = judged.points(arm)
         ends = [point.accuracy.interval(settings.confidence) for point in points]
         series.append(
-            Series(f"{arm} labels", [float(p.width) for p in points], [p.accuracy.value for p in points],
-                   [low for low, _ in ends], [high for _, high in ends], role=arm)
+            Series(f"{arm} labels", [float(p.width) for p in points], [_error(p.accuracy.value) for p in points],
+                   [_error(high) for _, high in ends], [_error(low) for low, _ in ends], role=arm)
         )  # fmt: skip
         width = judged.arms[arm].width
         if width is not None:
-            series.append(
-                Series(f"planned, {arm}", [float(width)], [judged.arms[arm].accuracy.value], role=arm, marks=True)
-            )
+            value = _error(judged.arms[arm].accuracy.value)
+            series.append(Series(f"planned, {arm}", [float(width)], [value], role=arm, marks=True))
     reach = [float(settings.widths[0]), float(settings.limit)]
-    series.append(Series("target", reach, [settings.target] * 2, role="paper", dashed=True))
+    series.append(Series("target", reach, [_error(settings.target)] * 2, role="paper", dashed=True))
     teacher = judged.facts.get("audit", {}).get("parts", {}).get("test")
     if teacher:
-        series.append(Series("teacher", reach, [teacher["accuracy"]] * 2, role="teacher", dashed=True))
+        series.append(Series("teacher", reach, [_error(teacher["accuracy"])] * 2, role="teacher", dashed=True))
     shares = [
         Series(f"{arm} labels", [float(p.width) for p in judged.points(arm)],
                [p.reached / p.students for p in judged.points(arm)], role=arm)
@@ -264,14 +263,20 @@ def _chart(judged: Judgement) -> Chart:
     unit = UNITS[settings.family]
     return Chart(
         "plan",
-        "Accuracy against width",
-        "Means over seeds with intervals over seeds and test rows; right, the share of students that reach the target.",
+        "Error against width",
+        "Mean test errors over seeds with intervals over seeds and test rows; right, the share of students that reach "
+        "the target.",
         [
-            Panel("test accuracy", series, unit, "accuracy", log_x=True),
-            Panel("share that reach the target", shares, unit, "share", log_x=True),
+            Panel("test error", series, unit, "error", log_x=True, log_y=True, ticks=settings.widths),
+            Panel("share that reach the target", shares, unit, "share", log_x=True, ticks=settings.widths),
         ],
         share_y=False,
     )
+
+
+def _error(accuracy: float) -> float:
+    """For a logarithmic axis: never quite 0."""
+    return max(1 - accuracy, 1e-4)
 
 
 def _method(judged: Judgement) -> list[str]:

@@ -1,0 +1,69 @@
+"""What `verdict` and `plan` share at the command line: loading a problem, unlabelled rows, the command again."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from softlabel.cli import options
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from softlabel.data.problem import Problem
+
+
+def load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed) -> "Problem":
+    """The problem of the command line, described on stderr."""
+    from softlabel.data.problem import load_problem
+    from softlabel.errors import require
+
+    require(seed >= 0, f"--seed must not be negative, got {seed}")
+    problem = load_problem(data, label, task, classes, leave_out, scale, drop or (), id_column, seed)
+    options.note(str(problem))
+    for remark in problem.notes:
+        options.note(f"note: {remark}")
+    return problem
+
+
+def load_transfer(path: Path, problem: "Problem", drop: list[str] | None) -> "np.ndarray":
+    """Unlabelled rows in the problem's column order, from a file with (at least) its columns."""
+    import numpy as np
+
+    from softlabel.data.table_files import read_columns
+    from softlabel.errors import InputError, require
+
+    table = read_columns(path, problem.columns)
+    require(
+        table.shape[1] == problem.inputs.shape[1],
+        f"unlabelled rows '{path}' have {table.shape[1]} columns, the data have {problem.inputs.shape[1]}",
+    )
+    if not np.isfinite(table).all():
+        row = int(np.argwhere(~np.isfinite(table))[0][0])
+        raise InputError(f"unlabelled rows '{path}': row {row + 1} has missing or infinite values; fill them in")
+    return table
+
+
+def load_pictures(data: str, classes: str | None, size: int | None, seed: int) -> "Problem":
+    """A problem of images for deep students: a named set, an NPZ of images, or a folder of class folders."""
+    import numpy as np
+
+    from softlabel.data.image_sets import load_images
+    from softlabel.data.problem import Problem
+    from softlabel.data.scaling import Scaler
+
+    held = load_images(data, classes, size)
+    count = len(held)
+    problem = Problem(
+        name=held.name, inputs=held.pixels.reshape(count, -1), labels=held.labels, classes=tuple(held.classes),
+        parts={}, scaler=Scaler("none"), rows=np.arange(count), file_rows=count,
+        image_shape=tuple(held.pixels.shape[1:]),
+    ).cut("none", seed, test=None if held.test is None else np.arange(count)[held.test])  # fmt: skip
+    options.note(str(problem))
+    return problem
+
+
+def again_command(verb: str) -> str:
+    """The command as it was given, for the page."""
+    words = sys.argv[1:] if sys.argv[1:2] == [verb] else [verb, "…"]
+    return shlex.join(["softlabel", *words])

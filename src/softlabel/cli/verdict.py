@@ -1,0 +1,93 @@
+"""`softlabel verdict`: should you distil?"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softlabel.cli import options
+
+
+def verdict(
+    data: options.Data,
+    teacher: options.Teacher = "auto",
+    label: options.Label = None,
+    task: options.Task = None,
+    classes: options.Classes = None,
+    leave_out: options.LeaveOut = None,
+    scale: options.Scale = None,
+    drop: options.Drop = None,
+    id_column: options.Id = None,
+    width: Annotated[int, typer.Option(help="Neurons of the students.")] = 32,
+    metric: Annotated[str, typer.Option(help="accuracy, balanced-accuracy, auc or log-loss.")] = "accuracy",
+    margin: Annotated[float, typer.Option(help="Points within which a gap does not matter.")] = 0.5,
+    seeds: Annotated[int, typer.Option(help="At most so many for each arm.")] = 40,
+    confidence: Annotated[float, typer.Option(help="Confidence over all looks together.")] = 0.95,
+    transfer: Annotated[
+        Path | None, typer.Option(help="File of unlabelled rows, same columns: the teacher labels them for an arm.")
+    ] = None,
+    teacher_output: options.TeacherOutput = None,
+    teacher_kind: options.TeacherKind = None,
+    search_radius: options.SearchRadius = False,
+    epochs: options.Epochs = None,
+    batch_size: options.BatchSize = None,
+    seed: options.Seed = 0,
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> None:
+    """Should you distil? Soft, hard and smoothed labels with equal budgets, paired seeds and a verdict.
+
+    Seeds are added until the interval of soft − hard decides, or the budget ends; looks are planned so that the whole
+    errs no more often than stated. Answers: soft wins, no difference, hard wins, or undecided and what it would take.
+
+    Example: softlabel verdict digits
+
+    Example: softlabel verdict heart.csv --label sick --teacher forest.onnx --metric auc
+
+    Example: softlabel verdict heart.csv --label sick --teacher labels.csv --id patient
+
+    Example: softlabel verdict heart.csv --label sick --drop patient --transfer unlabelled.csv
+    """
+    from softlabel.cli.practice import again_command, load_practice, load_transfer
+    from softlabel.cli.progress import study_progress
+    from softlabel.studies.verdict import verdict as ask
+
+    problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed)
+    unlabelled = None if transfer is None else load_transfer(transfer, problem, drop)
+    again = again_command("verdict")
+    try:
+        with study_progress() as watch:
+            found = ask(
+                problem, teacher=teacher, width=width, metric=metric, margin=margin, seeds=seeds,
+                confidence=confidence, transfer=unlabelled, epochs=epochs, batch=batch_size,
+                search_radius=search_radius, seed=seed, folder=out, teacher_output=teacher_output,
+                teacher_kind=teacher_kind, id_column=id_column, again=again, note=options.note, watch=watch,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        options.note("what is finished is kept; the same command goes on from there")
+        raise
+    if as_json:
+        options.answer(found.document)
+        return
+    _show(found.document)
+    for line in found.summary:
+        print(line)
+    print(f"\nReport: {found.page}")
+
+
+def _show(document: dict[str, Any]) -> None:
+    def number(value: float | None, form: str) -> str:
+        return "–" if value is None else format(value, form)
+
+    rows = [
+        [
+            arm, f"{found['mean']:.4f} ({found['low']:.4f} … {found['high']:.4f})", number(found["log_loss"], ".4f"),
+            number(found["calibration_error"], ".3f"), number(found.get("agreement"), ".1%"),
+        ]
+        for arm, found in document["arms"].items()
+    ]  # fmt: skip
+    options.table(
+        f"{document['metric']} on test rows, {document['runs']} seeds",
+        ["labels", document["metric"], "log loss", "calibration error", "agreement"],
+        rows,
+    )

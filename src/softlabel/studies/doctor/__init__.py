@@ -1,0 +1,7 @@
+"""Known mistakes in runs and files, named with evidence and remedy."""
+
+from softlabel.studies.doctor.examining import doctor
+from softlabel.studies.doctor.findings import Examination, Finding
+from softlabel.studies.doctor.records import write_records
+
+__all__ = ["Examination", "Finding", "doctor", "write_records"]

@@ -1,0 +1,51 @@
+"""Ways in which the rows of a file of labels may stand to the rows of the data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from softlabel.data.table_files import read_column, read_frame
+from softlabel.studies.doctor.sheets import NAMED, Sheet
+
+SHIFTS = 10
+MOST_COLUMNS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Row `data[i]` of the data goes with row `labels[i]` of the labels; `words` end the sentence "they fit …"."""
+
+    words: str
+    data: np.ndarray
+    labels: np.ndarray
+
+
+def possible_orders(path: Path, sheet: Sheet, sorted_by_columns: bool = True) -> Iterator[Order]:
+    """Shifted by a few rows, backwards, by a column of both files, of the data sorted by the label or by a column."""
+    rows, count = np.arange(len(sheet)), len(sheet)
+    for shift in [sign * size for size in range(1, min(SHIFTS, count // 4) + 1) for sign in (1, -1)]:
+        kept = rows[(rows + shift >= 0) & (rows + shift < count)]
+        words = f"shifted by {abs(shift)} row{'' if abs(shift) == 1 else 's'} {'up' if shift > 0 else 'down'}"
+        yield Order(words, kept, kept + shift)
+    yield Order("read backwards", rows, rows[::-1])
+    yield from _common_columns(path, sheet)
+    keys = [("the label", sheet.labels)]
+    keys += [(f"column '{name}'", sheet.inputs[:, place]) for place, name in enumerate(sheet.columns[:MOST_COLUMNS])]
+    for words, values in keys:
+        order = np.argsort(values, kind="stable")
+        yield Order(f"the data sorted by {words}", order, rows)
+        yield Order(f"the data sorted by {words}, downwards", order[::-1], rows)
+
+
+def _common_columns(path: Path, sheet: Sheet) -> Iterator[Order]:
+    """By columns that name each row of both files."""
+    if sheet.frame is None or path.suffix.lower() not in NAMED:
+        return
+    shared = [column for column in read_frame(path).columns if column in sheet.frame.columns]
+    for column in shared:
+        left, right = (read_column(file, column).astype(str) for file in (sheet.path, path))
+        left_order, right_order = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
+        if len(np.unique(left)) == len(left) and np.array_equal(left[left_order], right[right_order]):
+            yield Order(f"matched by column '{column}' (--id {column})", left_order, right_order)

@@ -1,0 +1,215 @@
+"""A user's files as `doctor` sees them: data with labels, and files of a teacher's labels.
+
+A file with the label column is data, the first of them where training rows are; the others are further splits. Text is
+no error here: equal words have equal codes in all files, so that rows can be compared, and a column that tells the
+label by name is noticed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softlabel.data.table_files import READERS, Table, read_column, read_frame, read_table
+from softlabel.data.tables import encode_labels
+from softlabel.errors import InputError, require
+from softlabel.teachers.answers import plain_name
+from softlabel.teachers.label_files import SUFFIXES
+
+if TYPE_CHECKING:
+    import polars
+
+NAMED = (".csv", ".parquet")
+UNKNOWN = -1
+_COUNTING = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """One data file.
+
+    inputs      (n, d) float32, NaN where missing; text as codes
+    labels      (n,) places in `classes`, which are the first file's; −1 for a class that it has not
+    names       (n,) labels in one spelling
+    ids         (n,) what the id column says, None where there is none
+    counting    columns that only number or name the rows
+    frame       the file as it is, where it has named columns
+    """
+
+    path: Path
+    inputs: np.ndarray
+    columns: tuple[str, ...]
+    labels: np.ndarray
+    names: np.ndarray
+    classes: tuple[str, ...]
+    ids: np.ndarray | None = None
+    counting: tuple[str, ...] = ()
+    frame: "polars.DataFrame | None" = None
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def select(self, columns: Sequence[str]) -> np.ndarray:
+        """Inputs (n, …) of these columns, in this order; gaps are equal to each other."""
+        places = [self.columns.index(column) for column in columns]
+        table = self.inputs if places == list(range(len(self.columns))) else self.inputs[:, places]
+        return np.where(np.isnan(table), np.float32(-3e38), table) if np.isnan(table).any() else table
+
+
+def read_files(paths: Sequence[Path], label: str | None, id_column: str | None) -> tuple[list[Sheet], list[Path]]:
+    """Data files, and files of teachers' labels."""
+    frames: dict[Path, polars.DataFrame] = {}
+    for path in paths:
+        require(path.exists(), f"there is no file or folder '{path}': check its path")
+        require(
+            path.suffix.lower() in READERS,
+            f"'{path}' ends in '{path.suffix}': doctor reads {', '.join(READERS)} files and run folders",
+        )
+        if path.suffix.lower() in NAMED:
+            frames[path] = read_frame(path)
+    data = [path for path, frame in frames.items() if label in frame.columns]
+    data += [path for path in paths if path.suffix.lower() == ".npz"]
+    if not data and frames:
+        read_table(next(iter(frames)), label)  # says what is wrong with the label column
+    data = data or _arrays_with_labels(paths, label)
+    data.sort(key=list(paths).index)
+    named = [frames[path].columns for path in data if path in frames]
+    require(
+        id_column is None or any(id_column in columns for columns in named),
+        f"no data file has the id column '{id_column}': mend --id, or leave it out",
+    )
+    taught = [path for path in paths if path not in data]
+    for path in taught:
+        require(path.suffix.lower() in SUFFIXES, f"'{path}' is no file of labels: {', '.join(SUFFIXES)} can be")
+    return _sheets(data, frames, label, id_column), taught
+
+
+def _arrays_with_labels(paths: Sequence[Path], label: str | None) -> list[Path]:
+    """NPY files with a label column: the first, and others as wide."""
+    width = read_table(paths[0], label).inputs.shape[1] + 1
+    return [paths[0], *(path for path in paths[1:] if open_array(path).shape[1:] == (width,))]
+
+
+def open_array(path: Path) -> np.ndarray:
+    """The array in an NPY file, mapped."""
+    try:
+        held = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        raise InputError(f"'{path}' cannot be read: {str(problem).splitlines()[0]}") from None
+    require(isinstance(held, np.ndarray), f"'{path}' must be one array, not an archive of several")
+    return held
+
+
+def _sheets(
+    paths: Sequence[Path], frames: dict[Path, "polars.DataFrame"], label: str | None, id_column: str | None
+) -> list[Sheet]:
+    text = {column for path in paths if path in frames for column in _text(frames[path], (label, id_column))}
+    codes = _codes([frames[path] for path in paths if path in frames], text)
+    sheets: list[Sheet] = []
+    classes: tuple[str, ...] = ()
+    for path in paths:
+        table = _table(path, frames.get(path), label, id_column, codes)
+        if not classes:
+            classes = encode_labels(table)[1]
+        sheets.append(_sheet(table, classes, frames.get(path), id_column, text))
+    return sheets
+
+
+def _text(frame: "polars.DataFrame", besides: Sequence[str | None]) -> list[str]:
+    """Columns that are not numbers: dates, and text of which less than half can be read as numbers."""
+    found = []
+    for column in frame.columns:
+        held = frame[column]
+        if column in besides or held.dtype.is_numeric() or str(held.dtype) in ("Boolean", "Null"):
+            continue
+        known = len(held) - held.null_count()
+        if str(held.dtype) != "String" or 2 * (len(held) - _numbers(held).null_count()) < known:
+            found.append(column)
+    return found
+
+
+def _numbers(column: "polars.Series") -> "polars.Series":
+    import polars as pl
+
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+    return column.cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def _codes(frames: Sequence["polars.DataFrame"], columns: set[str]) -> dict[str, np.ndarray]:
+    """The words of each text column, in all files together, sorted: a word's code is its place."""
+    return {
+        column: np.unique(np.concatenate([_words(frame[column]) for frame in frames if column in frame.columns]))
+        for column in columns
+    }
+
+
+def _words(column: "polars.Series") -> np.ndarray:
+    import polars as pl
+
+    return column.cast(pl.String).fill_null("").to_numpy().astype(str)
+
+
+def _table(
+    path: Path, frame: "polars.DataFrame | None", label: str | None, id_column: str | None, codes: dict[str, np.ndarray]
+) -> Table:
+    """Inputs and labels of one file, the id column left out, text as codes."""
+    if frame is None:
+        return read_table(path, label)
+    assert label is not None
+    columns = [column for column in frame.columns if column not in (label, id_column)]
+    require(bool(columns) and frame.height > 0, f"'{path}' has {frame.height} rows and {len(columns)} input columns")
+    inputs = np.empty((frame.height, len(columns)), dtype=np.float32)
+    for place, column in enumerate(columns):
+        held = frame[column]
+        with np.errstate(over="ignore"):
+            inputs[:, place] = (
+                np.searchsorted(codes[column], _words(held)) if column in codes else _numbers(held).to_numpy()
+            )
+    labels = np.array(frame[label].to_list(), dtype=object)
+    if not frame[label].null_count() and frame[label].dtype.is_numeric():
+        labels = frame[label].to_numpy()
+    return Table(path, inputs, labels, tuple(columns), label)
+
+
+def _sheet(
+    table: Table,
+    classes: tuple[str, ...],
+    frame: "polars.DataFrame | None",
+    id_column: str | None,
+    text: set[str],
+) -> Sheet:
+    missing = np.array([value is None or value != value or value == "" for value in table.labels.tolist()])
+    require(
+        not missing.any(),
+        f"'{table.path}': label '{table.label}' has {missing.sum()} missing values (first in row "
+        f"{np.argmax(missing) + 1}): fill them in or remove these rows",
+    )
+    values, places = np.unique(np.array([str(value) for value in table.labels.tolist()]), return_inverse=True)
+    own = [plain_name(name) for name in classes]
+    names = [plain_name(value) for value in values.tolist()]
+    codes = np.array([own.index(name) if name in own else UNKNOWN for name in names])
+    sheet = Sheet(
+        path=table.path,
+        inputs=np.ascontiguousarray(table.inputs, dtype=np.float32),
+        columns=table.columns,
+        labels=codes[places],
+        names=np.array(names)[places],
+        classes=classes,
+        frame=frame,
+    )
+    if frame is None:
+        return sheet
+    ids = read_column(table.path, id_column) if id_column is not None and id_column in frame.columns else None
+    return replace(sheet, ids=ids, counting=tuple(c for c in table.columns if _counts(frame[c], c in text)))
+
+
+def _counts(column: "polars.Series", text: bool) -> bool:
+    """Whether a column only numbers the rows, or gives each a name of its own."""
+    if len(column) < _COUNTING or column.null_count():
+        return False
+    if column.dtype.is_integer():
+        return column[0] in (0, 1) and bool((np.diff(column.to_numpy().astype(np.int64)) == 1).all())
+    return text and column.n_unique() == len(column)

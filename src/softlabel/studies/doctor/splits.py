@@ -1,0 +1,249 @@
+"""Mistakes in data files: rows that are on both sides, labels among the inputs, classes and columns that lack.
+
+Rows are compared as float32, as students see them, through the hashes of `data.tables.contradictions`; two rows are the
+same where every column is (columns that only number the rows are left out). Where fewer than half of the rows are
+distinct, the inputs have few values and the same row twice is no accident: then it is a hint.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softlabel.data.tables import contradictions
+from softlabel.studies.doctor.findings import Finding, Severity
+from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
+
+SHOWN = 5
+_BLOCK = 4096
+
+
+def examine_sheets(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+    """What is wrong with data files, the first of which holds the training rows."""
+    for sheet in sheets:
+        yield from _gaps(sheet)
+        yield from _ids(sheet)
+    yield from _columns(sheets[0])
+    yield from _classes(sheets)
+    yield from _different_columns(sheets)
+    yield from _ids_across(sheets)
+    yield from _repeated(sheets)
+    for sheet in sheets:
+        yield from _contradicting(sheet)
+
+
+def _gaps(sheet: Sheet) -> Iterator[Finding]:
+    wrong = ~np.isfinite(sheet.inputs)
+    if not wrong.any():
+        return
+    columns = np.flatnonzero(wrong.any(axis=0))
+    where = {"file": str(sheet.path), "columns": _some([sheet.columns[place] for place in columns])}
+    evidence = {"missing or infinite values": int(wrong.sum()), "first in row": int(wrong.any(axis=1).argmax()) + 1}
+    remedy = "fill them in, remove these rows, or leave the columns out with --drop"
+    yield Finding("missing values", "mistake", where, evidence, remedy, float(wrong.mean()))
+
+
+def _ids(sheet: Sheet) -> Iterator[Finding]:
+    if sheet.counting:
+        where = {"file": str(sheet.path), "columns": _some(sheet.counting)}
+        remedy = f"leave it out of the inputs: --id {sheet.counting[0]}, or --drop {sheet.counting[0]}"
+        evidence = {"rows": len(sheet), "different values": len(sheet)}
+        yield Finding("id among the inputs", "hint", where, evidence, remedy)
+    if sheet.ids is not None:
+        yield from ids_twice(sheet.ids, str(sheet.path))
+
+
+def ids_twice(ids: np.ndarray, file: str) -> Iterator[Finding]:
+    """Ids (n,) that occur more than once in a file."""
+    values, first, counts = np.unique(ids.astype(str), return_index=True, return_counts=True)
+    twice = np.flatnonzero(counts > 1)
+    if not len(twice):
+        return
+    foremost = twice[first[twice].argmin()]
+    rows = np.flatnonzero(ids.astype(str) == values[foremost])[:SHOWN] + 1
+    evidence = {
+        "ids that occur more than once": len(twice), "the first": f"'{values[foremost]}'", "in rows": rows.tolist(),
+    }  # fmt: skip
+    remedy = "give every row an id of its own: labels cannot be matched by these"
+    yield Finding("ids twice", "mistake", {"file": file}, evidence, remedy, len(twice) / len(ids))
+
+
+def _columns(sheet: Sheet) -> Iterator[Finding]:
+    """Constant columns, and columns that are constant within each class and differ between classes."""
+    table = sheet.select(sheet.columns)
+    present = np.unique(sheet.labels[sheet.labels != UNKNOWN])
+    low, high = (_by_class(table, sheet.labels, present, of) for of in (np.minimum, np.maximum))
+    constant = low.min(axis=0) == high.max(axis=0)
+    if constant.any():
+        where = {"file": str(sheet.path), "columns": _some([sheet.columns[k] for k in np.flatnonzero(constant)])}
+        evidence = {"constant columns": int(constant.sum()), "of": len(sheet.columns)}
+        yield Finding("constant columns", "hint", where, evidence, "they teach nothing: leave them out with --drop")
+    if len(present) < 2 or len(sheet) <= 2 * len(present):
+        return
+    for place in np.flatnonzero((low == high).all(axis=0)):
+        if len(np.unique(low[:, place])) == len(present):
+            column = sheet.columns[place]
+            where = {"file": str(sheet.path), "column": column}
+            evidence = {"rows": len(sheet), "classes": len(present), "values of the column": len(present),
+                        "rows in which its value tells the class": len(sheet)}  # fmt: skip
+            remedy = f"the column is the label in another form; leave it out: --drop {column}"
+            yield Finding("label among the inputs", "mistake", where, evidence, remedy)
+
+
+def _by_class(table: np.ndarray, labels: np.ndarray, present: np.ndarray, of: np.ufunc) -> np.ndarray:
+    """The least or largest value of each column in each class, (classes, d), block by block."""
+    found = np.full((len(present), table.shape[1]), np.inf if of is np.minimum else -np.inf, dtype=np.float32)
+    for start in range(0, len(table), _BLOCK):
+        block, own = table[start : start + _BLOCK], labels[start : start + _BLOCK]
+        for place, label in enumerate(present):
+            rows = block[own == label]
+            if len(rows):
+                found[place] = of(found[place], of.reduce(rows, axis=0))
+    return found
+
+
+def _classes(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+    held = {name: [sheet for sheet in sheets if name in sheet.names] for name in _all_names(sheets)}
+    for sheet in sheets:
+        missing = [name for name, having in held.items() if sheet not in having]
+        if missing:
+            others = {
+                str(other.path): int(np.isin(other.names, missing).sum()) for other in sheets if other is not sheet
+            }
+            where = {"file": str(sheet.path), "classes": _some(missing)}
+            evidence = {"missing": len(missing), "of": len(held)}
+            evidence |= {f"rows of them in {path}": count for path, count in others.items() if count}
+            remedy = (
+                "a student never learns these classes: split again, class by class"
+                if sheet is sheets[0]
+                else "these classes are never tested here: split again, class by class"
+            )
+            yield Finding("classes missing", "mistake", where, evidence, remedy, len(missing) / len(held))
+
+
+def _all_names(sheets: Sequence[Sheet]) -> list[str]:
+    return sorted({name for sheet in sheets for name in np.unique(sheet.names).tolist()})
+
+
+def _different_columns(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+    first = sheets[0]
+    for sheet in sheets[1:]:
+        missing = [column for column in first.columns if column not in sheet.columns]
+        new = [column for column in sheet.columns if column not in first.columns]
+        if missing or new:
+            where = {"file": str(sheet.path), "compared with": str(first.path)}
+            evidence = {"columns that it lacks": _some(missing) or "none", "that it has alone": _some(new) or "none"}
+            remedy = "students learn columns by name: give both files the same"
+            yield Finding("columns differ", "mistake", where, evidence, remedy, float(len(missing) + len(new)))
+
+
+def _ids_across(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+    for place, second in enumerate(sheets):
+        for first in sheets[:place]:
+            if first.ids is None or second.ids is None:
+                continue
+            shared = np.flatnonzero(np.isin(second.ids.astype(str), first.ids.astype(str)))
+            if len(shared):
+                where = {"files": [str(first.path), str(second.path)]}
+                evidence = {"ids in both": len(shared), "the first": f"'{second.ids[shared[0]]}'",
+                            f"in row of {second.path.name}": int(shared[0]) + 1}  # fmt: skip
+                remedy = "what one file teaches the other tests: keep all rows of an id on one side"
+                degree = len(shared) / len(second)
+                yield Finding("ids in two splits", "mistake", where, evidence, remedy, degree)
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Rows of all files, numbered one after another; `group` (n,) is the number of the first row like each."""
+
+    group: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, sheets: Sequence[Sheet], columns: Sequence[str]) -> "_Alike":
+        tables = [sheet.select(columns) for sheet in sheets]
+        whole = tables[0] if len(tables) == 1 else np.concatenate(tables)
+        group = np.arange(len(whole))
+        pairs = contradictions(np.ascontiguousarray(whole), group)
+        if pairs:
+            first, later = np.array(pairs).T
+            group[later] = first
+        return cls(group, np.cumsum([0, *map(len, sheets)]))
+
+    def of_sheet(self, place: int) -> np.ndarray:
+        return self.group[self.starts[place] : self.starts[place + 1]]
+
+
+def _repeated(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+    """Rows that occur in two files, or twice in one."""
+    counting = {column for sheet in sheets for column in sheet.counting}
+    columns = [
+        column
+        for column in sheets[0].columns
+        if column not in counting and all(column in sheet.columns for sheet in sheets)
+    ]
+    if not columns:
+        return
+    alike = _Alike.of(sheets, columns)
+    few = len(np.unique(alike.group)) < len(alike.group) / 2
+    severity: Severity = "hint" if few else "mistake"
+    for place, second in enumerate(sheets):
+        own = alike.of_sheet(place)
+        for before, first in enumerate(sheets[:place]):
+            yield from _across(first, second, alike.of_sheet(before), own, severity)
+        distinct, at, inverse = np.unique(own, return_index=True, return_inverse=True)
+        again = np.flatnonzero(at[inverse] != np.arange(len(own)))
+        if len(again):
+            evidence: dict[str, Any] = {"rows that occur before": len(again), "of": len(own)}
+            evidence |= {"the first": _pairs(at[inverse][again], again)}
+            remedy = (
+                "a random split puts some of them on both sides: keep one of each, or split by what makes them equal"
+            )
+            if few:
+                remedy = f"its inputs have {len(distinct):,} different values only; {remedy}"
+            degree = len(again) / len(own)
+            yield Finding("rows twice", severity, {"file": str(second.path)}, evidence, remedy, degree)
+
+
+def _across(first: Sheet, second: Sheet, left: np.ndarray, right: np.ndarray, severity: Severity) -> Iterator[Finding]:
+    groups, at = np.unique(left, return_index=True)
+    shared = np.flatnonzero(np.isin(right, groups))
+    if not len(shared):
+        return
+    partners = at[np.searchsorted(groups, right[shared])]
+    agree = int((first.names[partners] == second.names[shared]).sum())
+    evidence = {
+        f"rows of {second.path.name} that {first.path.name} has too": len(shared), "of": len(second),
+        "with the same label": agree, "with another": len(shared) - agree,
+        f"the first, in {first.path.name} and {second.path.name}": _pairs(partners, shared),
+    }  # fmt: skip
+    where = {"files": [str(first.path), str(second.path)]}
+    remedy = f"what is learned there is tested here: remove these rows from {second.path.name}, or split again"
+    yield Finding("rows in two splits", severity, where, evidence, remedy, len(shared) / len(second))
+
+
+def _contradicting(sheet: Sheet) -> Iterator[Finding]:
+    columns = [column for column in sheet.columns if column not in sheet.counting]
+    if not columns:
+        return
+    pairs = contradictions(np.ascontiguousarray(sheet.select(columns)), sheet.names)
+    if not pairs:
+        return
+    first, later = np.array(pairs).T
+    evidence = {"rows with the input of an earlier row and another label": len(pairs), "of": len(sheet),
+                "the first": _pairs(first, later)}  # fmt: skip
+    remedy = "no student can get both right: mend the labels, or add the column that tells them apart"
+    where = {"file": str(sheet.path)}
+    yield Finding("same input, different labels", "mistake", where, evidence, remedy, len(pairs) / len(sheet))
+
+
+def _pairs(first: np.ndarray, later: np.ndarray) -> str:
+    more = ", …" if len(first) > SHOWN else ""
+    rows = zip(first[:SHOWN].tolist(), later[:SHOWN].tolist(), strict=True)
+    return ", ".join(f"rows {one + 1} and {two + 1}" for one, two in rows) + more
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(f"'{name}'" for name in names[:SHOWN]) + more

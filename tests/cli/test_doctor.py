@@ -1,0 +1,107 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import softlabel
+from softlabel.cli.main import run
+
+
+def write_table(path, rows=60, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((rows, 2)).round(6)
+    sick = np.where(np.arange(rows) % 2 == 0, "yes", "no")
+    frame = pl.DataFrame({"age": x[:, 0], "weight": x[:, 1], "sick": sick})
+    frame.write_csv(path)
+    return frame
+
+
+def test_a_run_in_words_and_in_json(tmp_path, capsys):
+    folder = str(tmp_path / "run")
+    assert run(["train", "digits", "--width", "8", "--step", "0.1", "--seeds", "3", "--out", folder]) == 0
+    capsys.readouterr()
+    assert run(["doctor", folder]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Examined: run '{folder}' of train, 3 students")
+    assert "MISTAKE: step too small or training too short\n  where     " in shown
+    assert "\n  do        take a larger step" in shown
+    assert shown.endswith("1 mistake, no hints.\n")
+    assert max(map(len, shown.splitlines()[2:])) <= 120
+    assert run(["doctor", folder, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert list(answer) == ["examined", "findings"]
+    (finding,) = answer["findings"]
+    assert list(finding) == ["name", "severity", "where", "evidence", "remedy"]
+    assert finding["where"] == {"run": folder, "arm": "hard", "width": 8, "step": 0.1, "seeds": 3}
+
+
+def test_files_worst_first(tmp_path, capsys):
+    frame = write_table(tmp_path / "train.csv")
+    test = pl.concat([frame[:2], frame[:1]]).with_columns(pl.lit(1.0).alias("one"))
+    frame.with_columns(pl.lit(1.0).alias("one")).write_csv(tmp_path / "train.csv")
+    test.write_csv(tmp_path / "test.csv")
+    np.save(tmp_path / "p.npy", np.tile([0.9, 0.1], (60, 1)))
+    words = ["doctor", str(tmp_path / "train.csv"), str(tmp_path / "test.csv"), str(tmp_path / "p.npy")]
+    assert run([*words, "--label", "sick", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [(one["name"], one["severity"]) for one in found] == [
+        ("collapsed labels", "mistake"),
+        ("rows in two splits", "mistake"),
+        ("rows twice", "mistake"),
+        ("constant columns", "hint"),
+    ]
+    assert run([*words, "--label", "sick"]) == 0
+    shown = capsys.readouterr().out
+    places = [
+        shown.index(name) for name in ("collapsed labels", "rows in two splits", "rows twice", "constant columns")
+    ]
+    assert places == sorted(places)
+    assert shown.endswith("3 mistakes, 1 hint.\n")
+
+
+def test_nothing_found_is_said_in_words(tmp_path, capsys):
+    write_table(tmp_path / "train.csv")
+    write_table(tmp_path / "test.csv", seed=2)
+    words = ["doctor", str(tmp_path / "train.csv"), str(tmp_path / "test.csv"), "--label", "sick"]
+    assert run(words) == 0
+    assert capsys.readouterr().out.endswith("No known mistake was found.\n")
+    assert run([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("nothing", "there is no file or folder 'nothing'"),
+        (".", "is not a run folder"),
+        ("t.csv", "give --label"),
+        ("t.csv --label sik", "did you mean 'sick'"),
+        ("t.csv --label sick --id nr", "no data file has the id column 'nr'"),
+        ("t.csv gone.npy --label sick", "there is no file or folder 'gone.npy'"),
+        ("", "Missing argument"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(words, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv")
+    assert run(["doctor", *words.split()]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("softlabel: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_help_has_examples(capsys):
+    assert run(["doctor", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "softlabel doctor train.csv test.csv" in shown
+    assert "--id" in shown
+
+
+def test_python_says_the_same(tmp_path):
+    write_table(tmp_path / "train.csv")
+    found = softlabel.doctor(tmp_path / "train.csv", label="sick")
+    assert found.findings == ()
+    assert found.mistakes == ()
+    assert found.document()["examined"] == list(found.examined)

@@ -1,0 +1,231 @@
+"""Runs of verdict and plan, and of other studies: what their ledgers tell."""
+
+import json
+
+import numpy as np
+import pytest
+
+from softlabel.data.problem import Problem
+from softlabel.errors import InputError, SoftlabelError
+from softlabel.lab import Bundle, Ledger, Outcome, make_executor, run_study
+from softlabel.studies.doctor import doctor
+from softlabel.studies.practice import Held, Recipe, StudentCell, measure_students, train_cells
+from softlabel.studies.practice.students import course_numbers
+from softlabel.studies.running import open_ledger
+from softlabel.studies.verdict import verdict
+from softlabel.teachers.answers import TeacherAnswers
+from tests.lab.toys import toy
+from tests.studies.doctor.test_signatures import SHORT, names
+
+RECIPE = Recipe(epochs=30, batch=64)
+SOME = {"stage": "test", "arm": "hard", "width": 16, "step": 0.05}
+
+
+@pytest.fixture(scope="module")
+def held():
+    """Digits, and a teacher that is right in nineteen rows of twenty."""
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    problem = Problem.of(x / 16, y, scale="unit")
+    rng = np.random.default_rng(5)
+    logits = 3 * np.eye(10)[problem.labels] + 0.5 * rng.standard_normal((len(problem), 10))
+    wrong = rng.random(len(problem)) < 0.05
+    logits[wrong] = rng.standard_normal((int(wrong.sum()), 10))
+    return Held(problem, TeacherAnswers(logits, "a teacher", "logits"))
+
+
+def write_run(folder, held, settings, seeds=3, study="verdict"):
+    """A ledger of students that are trained here, as a verdict leaves it."""
+    cells = tuple(StudentCell(**(SOME | one), seed=seed) for one in settings for seed in range(seeds))  # type: ignore[arg-type]
+    outcomes = []
+    tried = [cell for cell in cells if cell.stage == "choose"]
+    taken = [cell for cell in cells if cell.stage != "choose"]
+    cells = (*tried, *taken)
+    for measured in [one for part in (tried, taken) if part for one in train_cells(held, RECIPE, part)]:
+        numbers, _ = measure_students(held, measured, "accuracy", "validation")
+        outcomes.append(Outcome(numbers | {"validation": numbers["metric"]} | course_numbers(measured)))
+    folder.mkdir()
+    error = {"accuracy": float((held.answers.logits.argmax(1) == held.problem.labels).mean())}
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        ledger.note(study=study, settings={"metric": "accuracy"}, facts={"audit": {"parts": {"train": error}}})
+        ledger.record("stage", Bundle("students", cells), outcomes, attempts=1, seconds=1.0)
+    return doctor(folder)
+
+
+def test_healthy_students_of_every_arm(tmp_path, held):
+    arms = [{}, {"arm": "soft", "step": 0.02, "temperature": 2.0}, {"arm": "smooth", "smoothing": 0.1}]
+    found = write_run(tmp_path / "run", held, arms)
+    assert names(found) == set()
+    assert found.examined == (
+        f"run '{tmp_path / 'run'}' of verdict, 9 outcomes, 9 courses of students with chosen settings",
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"step": 0.001}, SHORT),
+        ({"step": 0.003}, SHORT),
+        ({"arm": "soft", "step": 0.001}, SHORT),
+        ({"step": 1.0}, "dead neurons"),
+        ({"step": 5.0}, "step too large"),
+        ({"width": 2}, "width too small"),
+        ({"arm": "soft", "width": 2}, "width too small"),
+        ({"radius": 1.0}, "radius too small"),
+        ({"radius": 1.0, "arm": "soft"}, "radius too small"),
+    ],
+)
+def test_mistakes_are_named_as_a_cosine_and_adam_show_them(tmp_path, held, settings, name):
+    found = write_run(tmp_path / "run", held, [settings])
+    assert name in names(found)
+    finding = next(one for one in found.mistakes if one.name == name)
+    assert finding.where["arm"] == settings.get("arm", "hard")
+    assert finding.where["run"] == str(tmp_path / "run")
+
+
+def test_a_radius_that_does_nothing_is_a_hint(tmp_path, held):
+    found = write_run(tmp_path / "run", held, [{"radius": 5000.0}])
+    assert "radius too large" in names(found, "hint")
+
+
+def test_settings_that_were_only_tried_are_no_mistakes(tmp_path, held):
+    bad = [{"stage": "choose", "step": step} for step in (0.001, 1.0)]
+    bad += [{"stage": "choose", "radius": 0.1}]
+    assert names(write_run(tmp_path / "run", held, [*bad, {}])) == set()
+    assert names(write_run(tmp_path / "all", held, [{**one, "stage": "test"} for one in bad])) >= {
+        SHORT,
+        "dead neurons",
+        "radius too small",
+    }
+
+
+def test_the_best_step_at_the_edge_is_a_hint(tmp_path, held):
+    tried = [{"stage": "choose", "step": step} for step in (0.0005, 0.002, 0.01)]
+    found = write_run(tmp_path / "run", held, [*tried, {"step": 0.01}])
+    (hint,) = [one for one in found.findings if one.name == "step at the edge"]
+    assert hint.severity == "hint"
+    assert hint.evidence["best step"] == 0.01
+    assert hint.where["arm"] == "hard"
+    assert "largest that was tried" in hint.remedy
+    tried = [{"stage": "choose", "step": step} for step in (0.0005, 0.05, 5.0)]
+    assert "step at the edge" not in names(write_run(tmp_path / "wide", held, tried), "hint")
+
+
+def test_widths_of_a_ladder_are_narrow_on_purpose(tmp_path, held):
+    ladder = [{"stage": "search", "width": width} for width in (2, 4, 16)]
+    found = write_run(tmp_path / "run", held, ladder, study="plan")
+    assert "width too small" not in names(found)
+    assert "seeds disagree" not in names(found)
+    found = write_run(tmp_path / "top", held, ladder[:1], study="plan")
+    assert "width too small" in names(found), "the widest width of a ladder is judged"
+
+
+def test_one_finding_names_all_widths(tmp_path, held):
+    found = write_run(tmp_path / "run", held, [{"width": width, "step": 0.001} for width in (8, 16)])
+    (finding,) = [one for one in found.findings if one.name == SHORT]
+    assert {finding.where["width"], *finding.where["also at width"]} == {8, 16}
+
+
+def test_a_finished_verdict(tmp_path, held):
+    """A whole run, quick: what it says is worth more than a count, so only mistakes are ruled out."""
+    rows = np.random.default_rng(3).permutation(len(held.problem))[:400]
+    problem = Problem.of(held.problem.inputs[rows], held.problem.labels[rows])
+    logits = held.answers.logits[rows]
+    taught = verdict(problem, teacher=lambda x: logits, width=8, seeds=2, folder=tmp_path / "run", epochs=20)
+    found = doctor(taught.page.parent)
+    assert not names(found) & {SHORT, "step too large", "dead neurons", "failed work", "radius too small"}
+    assert "of verdict" in found.examined[0]
+    assert not [one for one in found.findings if one.name == "unfinished run"]
+    with open_ledger(tmp_path / "run") as ledger:
+        ledger._db.execute("DELETE FROM outcomes WHERE bundle IN (SELECT key FROM bundles WHERE stage != 'choose')")
+        ledger._db.execute("DELETE FROM bundles WHERE stage != 'choose'")
+    (finding,) = [one for one in doctor(tmp_path / "run").findings if one.name == "unfinished run"]
+    assert finding.severity == "hint"
+    assert finding.where["stage"].startswith("look at")
+    assert "softlabel verdict" in finding.remedy
+
+
+def test_failed_bundles_are_told_with_their_reasons(tmp_path):
+    trouble = tmp_path / "trouble"
+    trouble.mkdir()
+    for seed, accident in ((0, "diverge"), (3, "crash"), (6, "crash")):
+        (trouble / f"first-{seed}").write_text(accident)
+    with pytest.raises(SoftlabelError, match="failed"):
+        run_study(toy(trouble=str(trouble)), tmp_path / "run", make_executor("serial", 1), threads=1)
+    found = doctor(tmp_path / "run")
+    assert names(found) == {"step too large", "failed work"}
+    crashed = next(one for one in found.findings if one.name == "failed work")
+    assert crashed.evidence["failed"] == 2
+    assert "ZeroDivisionError: nothing to divide" in crashed.evidence["the first"]
+    diverged = next(one for one in found.findings if one.name == "step too large")
+    assert "left the finite numbers" in diverged.evidence["the first"]
+
+
+def outcome_run(folder, study, rows):
+    from softlabel.studies.noise.work import NoiseCell
+    from softlabel.studies.table1.cells import StudentCell as TableCell
+
+    cells = [
+        TableCell(
+            stage="test", protocol="papers", leave_out=(), width=4, arm="hard", seed=seed, start="symmetric",
+            radius=None, temperature=None, step=1.0,
+        ) if study == "table1" else NoiseCell(family="vgg", level=0.1, seed=seed)
+        for seed in range(len(rows))
+    ]  # fmt: skip
+    folder.mkdir()
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        ledger.note(study=study, settings={})
+        ledger.record("test", Bundle("all", tuple(cells)), [Outcome(row) for row in rows], attempts=1, seconds=1.0)
+    return doctor(folder)
+
+
+def test_seeds_of_other_studies_that_only_guess(tmp_path):
+    found = outcome_run(tmp_path / "a", "table1", [{"test": 95.0}, {"test": 50.2}, {"test": 94.0}])
+    assert names(found) == {"seeds disagree"}
+    assert found.findings[0].evidence["seeds no better than guessing"] == 1
+    assert found.findings[0].where["width"] == "4"
+    assert outcome_run(tmp_path / "b", "table1", [{"test": 95.0}, {"test": 92.0}]).findings == ()
+    rows = [{"hard: accuracy": value, "soft: accuracy": 0.9} for value in (0.8, 0.5)]
+    found = outcome_run(tmp_path / "c", "figure1", rows)
+    assert [one.where["outcome"] for one in found.mistakes] == ["hard: accuracy"]
+    noisy = [{"hard: accuracy": value} for value in (0.52, 0.5)]
+    assert outcome_run(tmp_path / "d", "figure1", noisy).findings == (), "noise may leave nothing to learn"
+
+
+def test_deep_students_leave_losses_alone(tmp_path):
+    """Courses of a plan's deep students have no errors, and nothing of neurons."""
+    cells = tuple(StudentCell(**(SOME | {"stage": "final"}), seed=seed) for seed in range(3))
+    (tmp_path / "run").mkdir()
+    with Ledger(tmp_path / "run" / "ledger.sqlite") as ledger:
+        ledger.note(study="plan", settings={"family": "vgg"})
+        course = {"step": list(range(20)), "loss": np.linspace(2, 1.5, 20).tolist()}
+        outcomes = [Outcome({"validation": 0.5, "accuracy": 0.5, "course": course}) for _ in cells]
+        ledger.record("final", Bundle("all", cells), outcomes, attempts=1, seconds=1.0)
+    assert names(doctor(tmp_path / "run")) == {SHORT}
+
+
+def test_folders_that_are_no_runs(tmp_path):
+    with pytest.raises(InputError, match="is not a run folder: it has neither ledger"):
+        doctor(tmp_path)
+    (tmp_path / "records.json").write_text("{}")
+    with pytest.raises(InputError, match="cannot be read"):
+        doctor(tmp_path)
+    (tmp_path / "records.json").write_text(json.dumps({"verb": "train", "students": [{"settings": {}}]}))
+    with pytest.raises(InputError, match="not complete"):
+        doctor(tmp_path)
+    (tmp_path / "ledger.sqlite").write_text("not a database, but long enough to be read as one " * 20)
+    with pytest.raises(InputError, match="is not a ledger of softlabel"):
+        doctor(tmp_path)
+    (tmp_path / "other").mkdir()
+    Ledger(tmp_path / "other" / "ledger.sqlite").close()
+    with pytest.raises(InputError, match="without a study"):
+        doctor(tmp_path / "other")
+
+
+def test_several_runs_at_once(tmp_path, held):
+    write_run(tmp_path / "a", held, [{"step": 0.001}])
+    write_run(tmp_path / "b", held, [{}])
+    found = doctor(tmp_path / "a", tmp_path / "b")
+    assert len(found.examined) == 2
+    assert {one.where["run"] for one in found.mistakes} == {str(tmp_path / "a")}

@@ -1,0 +1,262 @@
+"""Every mistake in training is made on purpose, by training with the setting that causes it, and named."""
+
+import json
+
+import numpy as np
+import pytest
+
+from softlabel.cli.main import run
+from softlabel.networks import Student, hard_labels, train_students
+from softlabel.studies.doctor import doctor
+from softlabel.studies.doctor.courses import Course, Group, Signs
+from softlabel.studies.doctor.records import write_records
+from softlabel.studies.doctor.signatures import examine_group
+
+SHORT = "step too small or training too short"
+
+
+def names(found, severity="mistake"):
+    return {finding.name for finding in found.findings if finding.severity == severity}
+
+
+def trained(tmp_path, words, code=0):
+    """What doctor says about `softlabel train` with these words."""
+    assert run(["train", *words.split(), "--out", str(tmp_path / "run")]) == code
+    found = doctor(tmp_path / "run")
+    json.dumps(found.document(), allow_nan=False)
+    return found
+
+
+def write_csv(path, x, y):
+    columns = [f"x{k}" for k in range(x.shape[1])]
+    lines = [",".join([*columns, "y"])] + [",".join(map(str, [*row, label])) for row, label in zip(x, y, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def quadrants(rows=400, seed=7):
+    """The four quadrants of the plane, two classes in turn: two neurons cannot tell them apart."""
+    angle = np.random.default_rng(seed).uniform(0, 2 * np.pi, rows)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1), (np.sin(2 * angle) > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--step 20", "--step 30 --width 64", "--step 0.1 --optimiser adam", "--step 20 --radius 30",
+        "--step 30 --activation tanh", "--step 10 --smoothing 0.3", "--step 10 --batch-size 8 --epochs 6",
+    ],
+)  # fmt: skip
+def test_healthy_runs_have_no_mistakes(tmp_path, words):
+    found = trained(tmp_path, f"digits --width 8 {words}")
+    assert found.findings == ()
+    assert str(found).endswith("No known mistake was found.")
+
+
+@pytest.mark.parametrize("words", ["--step 300 --activation tanh", "--step 100 --radius 5"])
+def test_a_step_that_is_too_large(tmp_path, words):
+    found = trained(tmp_path, f"digits --width 8 {words}")
+    assert "step too large" in names(found)
+    finding = next(one for one in found.findings if one.name == "step too large")
+    assert finding.where["width"] == 8
+    assert finding.where["step"] == float(words.split()[1])
+    assert f"instead of {words.split()[1]}" in finding.remedy
+    assert not names(found) & {SHORT, "width too small", "radius too small"}
+
+
+def test_a_step_with_which_students_leave_the_finite_numbers(tmp_path):
+    found = trained(tmp_path, "digits --width 8 --step 1e38", code=1)
+    assert names(found) == {"step too large"}
+    assert "left the finite numbers at step 0" in found.findings[0].evidence["the first"]
+
+
+@pytest.mark.parametrize("step", ["1e-9", "0.01", "0.3", "2"])
+def test_a_step_that_is_too_small(tmp_path, step):
+    found = trained(tmp_path, f"digits --width 8 --step {step}")
+    assert names(found) == {SHORT}
+    assert "take a larger step" in found.findings[0].remedy
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_a_training_that_is_too_short(tmp_path, epochs):
+    assert names(trained(tmp_path, f"digits --width 8 --step 20 --epochs {epochs}")) == {SHORT}
+
+
+def test_neurons_that_a_large_step_killed(tmp_path):
+    found = trained(tmp_path, "digits --width 8 --step 300")
+    assert names(found) == {"dead neurons"}
+    assert found.findings[0].evidence["share of neurons silent on every watched row"] == 1.0
+
+
+def test_half_of_the_neurons_dead_is_a_hint(tmp_path):
+    found = trained(tmp_path, "digits --width 8 --step 1 --optimiser adam --seeds 4")
+    assert "dead neurons" in names(found, "hint")
+    assert "dead neurons" not in names(found)
+
+
+def test_seeds_of_which_some_are_dead_from_the_start(tmp_path):
+    """Inputs in a narrow cone: two equal neurons that point away from it never see any of them."""
+    rng = np.random.default_rng(3)
+    side = np.where(np.arange(200) % 2 == 0, 0.3, -0.3)
+    x = np.stack([np.ones(200) + 0.01 * rng.standard_normal(200), side + 0.02 * rng.standard_normal(200)], axis=1)
+    table = write_csv(tmp_path / "cone.csv", x, (side > 0).astype(int))
+    found = trained(tmp_path, f"{table} --label y --width 2 --step 3 --epochs 100 --seeds 9")
+    assert "seeds disagree" in names(found)
+    evidence = next(one for one in found.mistakes if one.name == "seeds disagree").evidence
+    assert 1 <= evidence["seeds that failed"] < evidence["of"] == 9
+    assert evidence["their training error"] > 0.4 > 0.1 > evidence["that of the others"]
+    assert evidence["their loss, of the start's"] == pytest.approx(1, abs=0.05)
+
+
+def test_seeds_of_which_a_large_step_kills_some(tmp_path):
+    assert "seeds disagree" in names(trained(tmp_path, "digits --width 16 --step 60 --batch-size 8 --epochs 6"))
+
+
+def test_a_width_that_is_too_small(tmp_path):
+    table = write_csv(tmp_path / "quadrants.csv", *quadrants())
+    found = trained(tmp_path, f"{table} --label y --width 2 --width 32 --step 10 --epochs 100 --seeds 3")
+    assert names(found) == {"width too small"}
+    assert found.mistakes[0].where["width"] == 2
+    evidence = found.mistakes[0].evidence
+    assert evidence["training error"] > evidence["that of wider students, or the teacher's"] + 0.05
+
+
+def test_a_width_with_nothing_to_compare_is_a_hint(tmp_path):
+    table = write_csv(tmp_path / "quadrants.csv", *quadrants())
+    found = trained(tmp_path, f"{table} --label y --width 2 --step 10 --epochs 100 --seeds 3")
+    assert names(found) == set()
+    assert names(found, "hint") == {"width too small"}
+
+
+@pytest.mark.parametrize("radius", ["0.001", "0.1", "0.3"])
+def test_a_radius_that_is_too_small(tmp_path, radius):
+    found = trained(tmp_path, f"digits --width 8 --step 10 --radius {radius}")
+    assert names(found) == {"radius too small"}
+    assert found.findings[0].evidence["share of neurons held by the projection"] >= 0.5
+
+
+def test_a_radius_that_never_binds(tmp_path):
+    found = trained(tmp_path, "digits --width 8 --step 20 --radius 1000")
+    assert names(found) == set()
+    assert names(found, "hint") == {"radius too large"}
+    assert found.findings[0].evidence["farthest neuron, of what the radius allows"] < 0.1
+
+
+def test_a_radius_that_never_binds_while_the_student_overfits(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((150, 30))
+    y = (x[:, 0] + rng.standard_normal(150) > 0).astype(int)
+    table = write_csv(tmp_path / "noisy.csv", x, y)
+    words = f"{table} --label y --width 64 --step 0.02 --optimiser adam --radius 1000 --epochs 100 --seeds 3"
+    assert names(trained(tmp_path, words)) == {"radius too large"}
+
+
+def test_several_radii_are_compared_with_each_other(tmp_path):
+    """A radius that costs 5 points against a larger one of the same run, though it is far from guessing."""
+    from softlabel.data import load_task
+
+    task = load_task("digits")
+    labels = {"hard": hard_labels(task.train.y)}
+    students = [Student(width=8, seed=seed, radius=radius, step=5.0) for radius in (5.0, 40.0) for seed in range(3)]
+    done = train_students(task.train.inputs, students, labels, epochs=40, batch_size=128, record_every=50)
+    write_records(tmp_path, students, labels, run=done, held_out=[0.1] * 6)
+    found = doctor(tmp_path)
+    assert names(found) == {"radius too small"}
+    assert found.mistakes[0].where["radius"] == 5.0
+    assert found.mistakes[0].evidence["training error"] < 0.24
+
+
+def test_soft_labels_are_measured_by_their_teacher(tmp_path):
+    """Students cannot be expected to beat a teacher that errs in a third of the rows."""
+    x, y = quadrants()
+    table = write_csv(tmp_path / "quadrants.csv", x, y)
+    rng = np.random.default_rng(1)
+    wrong = rng.random(len(y)) < 0.35
+    np.save(tmp_path / "p.npy", np.where((y == 1) != wrong, 0.9, 0.1))
+    words = f"{table} --label y --soft-labels {tmp_path / 'p.npy'} --width 32 --step 5 --epochs 100 --seeds 3"
+    found = trained(tmp_path, words)
+    held = json.loads((tmp_path / "run" / "records.json").read_text())
+    assert held["teacher_error"] == pytest.approx(0.35, abs=0.06)
+    assert found.findings == ()
+
+
+def group(*losses, errors=None, **more):
+    """Students whose losses at thirteen watches are given."""
+    steps = list(range(13))
+    students = tuple(
+        Course(seed, steps, list(loss), None if errors is None else [errors[seed]] * 13)
+        for seed, loss in enumerate(losses)
+    )
+    return Group("", "hard", 8, 1.0, 1.0, 0.0, None, students, **more)
+
+
+def found_in(one, **more):
+    return {finding.name for finding in examine_group(one, **more)}
+
+
+def test_a_cosine_is_not_taken_for_rest():
+    """The same fall along the path: steady in steps of a constant size, and under a cosine, where it looks flat."""
+    over = np.arange(13) / 12
+    path = over + np.sin(np.pi * over) / np.pi
+    steady = 1 - 0.5 * path
+    assert steady[9] - steady[12] < 0.03  # next to nothing in the last quarter of the steps
+    assert found_in(group(steady, errors=[0.3], schedule="cosine")) == {SHORT}
+    assert found_in(group(1 - 0.5 * over, errors=[0.3])) == {SHORT}
+    assert found_in(group(1 - 0.5 * path, errors=[0.3])) == set()
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0, 4.0, 8.0])
+def test_what_is_left_of_an_exponential_fall_decides(rate):
+    loss = 0.2 + 0.8 * np.exp(-rate * np.arange(13) / 12)
+    assert (SHORT in found_in(group(loss, errors=[0.2]))) == (rate < 2.77)
+    assert found_in(group(loss, errors=[0.001])) == set()
+
+
+def test_signs_of_a_known_course():
+    signs = Signs.of(Course(0, [0, 1, 2, 3, 4], [1.0, 2.0, 0.5, 0.75, 0.5]), "constant")
+    assert (signs.start, signs.highest, signs.end) == (1.0, 2.0, 0.5)
+    assert signs.climbs == pytest.approx(2.5)
+    assert (signs.last_half, signs.last_quarter) == (0.0, 0.0)
+    noisy = Signs.of(Course(0, [0, 1, 2, 3, 4], [1.0, 0.8, 0.6, 0.5, 0.55]), "constant")
+    assert (noisy.last_half, noisy.last_quarter) == (pytest.approx(0.2), 0.0)
+
+
+def test_most_seeds_must_show_a_step_that_is_too_large():
+    calm = np.geomspace(1, 0.1, 13)
+    wild = np.where(np.arange(13) % 2, 2.0, 1.0)
+    assert "step too large" in found_in(group(calm, wild, wild, errors=[0.1] * 3))
+    assert "step too large" not in found_in(group(calm, calm, wild, errors=[0.1] * 3))
+
+
+def test_labels_with_nothing_to_learn_are_left_alone():
+    assert found_in(group(np.zeros(13), errors=[0.5])) == set()
+
+
+def test_students_without_errors_are_judged_by_their_losses():
+    assert found_in(group(1 - 0.05 * np.arange(13))) == {SHORT}
+    assert found_in(group(np.geomspace(1, 0.01, 13))) == set()
+
+
+def test_widths_that_were_tried_on_purpose():
+    rest = 0.5 + 0.5 * np.exp(-np.arange(13))
+    assert found_in(group(rest, errors=[0.3]), wider=0.1) == {"width too small"}
+    assert found_in(group(rest, errors=[0.3]), wider=0.1, narrow_on_purpose=True) == set()
+    assert found_in(group(rest, errors=[0.3]), wider=0.26) == set()
+
+
+@pytest.mark.parametrize(
+    ("ends", "failed"),
+    [
+        ([0.1, 0.12, 0.9], 1),
+        ([0.1, 0.9, 0.95, 1.0], 3),
+        ([0.04, 0.04, 0.04, 0.04, 0.6, 1.0, 1.0, 1.0], 4),
+        ([0.1, 0.35, 0.6, 0.85], 0),
+        ([0.1, 0.4, 0.5, 0.7, 0.9], 0),
+        ([0.3, 0.32, 0.5], 0),
+        ([0.1, 0.9], 0),
+    ],
+)
+def test_two_heaps_are_told_from_a_spread(ends, failed):
+    one = group(*(np.geomspace(1, end, 13) for end in ends), errors=[end / 2 for end in ends])
+    heaps = [finding for finding in examine_group(one) if finding.name == "seeds disagree"]
+    assert [finding.evidence["seeds that failed"] for finding in heaps] == ([failed] if failed else [])
