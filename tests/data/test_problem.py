@@ -15,7 +15,7 @@ def table(rows: int = 60, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, 
     return rng.standard_normal((rows, 3)).astype(np.float32), np.arange(rows) % classes
 
 
-@given(st.integers(30, 200), st.integers(2, 5), st.integers(0, 50))
+@given(st.integers(75, 200), st.integers(2, 5), st.integers(0, 50))
 @settings(max_examples=30, deadline=None)
 def test_parts_share_out_all_rows_and_have_every_class(rows, classes, seed):
     inputs, labels = table(rows, classes)

@@ -132,7 +132,7 @@ def test_a_finished_verdict(tmp_path, held):
     rows = np.random.default_rng(3).permutation(len(held.problem))[:400]
     problem = Problem.of(held.problem.inputs[rows], held.problem.labels[rows])
     logits = held.answers.logits[rows]
-    taught = verdict(problem, teacher=lambda x: logits, width=8, seeds=2, folder=tmp_path / "run", epochs=20)
+    taught = verdict(problem, teacher=lambda x: logits, width=8, seeds=2, folder=tmp_path / "run")
     found = doctor(taught.page.parent)
     assert not names(found) & {SHORT, "step too large", "dead neurons", "failed work", "radius too small"}
     assert "of verdict" in found.examined[0]
