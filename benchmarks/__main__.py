@@ -6,7 +6,21 @@ python -m benchmarks [NAME …]
 import subprocess
 import sys
 
-NAMES = ("deep", "deep_accuracy", "dynamics", "engine", "growth", "kernel", "kernel_regime", "lab", "mapped", "margin")
+NAMES = (
+    "deep",
+    "deep_accuracy",
+    "dynamics",
+    "engine",
+    "growth",
+    "kernel",
+    "kernel_regime",
+    "lab",
+    "mapped",
+    "margin",
+    "plan_ladder",
+    "plan_promise",
+    "verdicts",
+)
 
 
 def main() -> int:

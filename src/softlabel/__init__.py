@@ -35,6 +35,7 @@ _HOMES = {
     "load": "softlabel.data",
     "load_images": "softlabel.data.image_sets",
     "load_model": "softlabel.export",
+    "load_problem": "softlabel.data.problem",
     "load_task": "softlabel.data",
     "margin": "softlabel.theory.margin",
     "plan": "softlabel.studies.plan",

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softlabel.errors import InputError
+from softlabel.lab.scores import unseen
 from softlabel.lab.sequential import Look, follow, planned_looks, standing
 
 
@@ -42,7 +43,7 @@ def test_looking_at_plain_intervals_would_be_wrong_far_more_often():
     rng = np.random.default_rng(2)
     careless = [Look(seeds, 0.05) for seeds in range(3, 41)]
     wrong = sum(
-        follow(careless, *tables(rng, 0.0, seeds=40, rows=60, example=0.0), 0.01, False).verdict.endswith("wins")
+        follow(careless, *tables(rng, 0.0, seeds=40, rows=60, example=0.0), 0.01).verdict.endswith("wins")
         for _ in range(150)
     )
     assert wrong > 22
@@ -64,13 +65,30 @@ def test_equal_arms_end_without_a_difference():
     assert found.needed is None
 
 
+def hide(*class_rows: int, metric: str = "accuracy"):
+    return lambda failure: unseen(metric, class_rows, failure)
+
+
 def test_rows_that_never_differ_do_not_prove_that_none_would():
     same = np.ones((5, 100))
-    assert standing(Look(5, 0.05), same, same, 0.5).verdict == "undecided"
-    assert standing(Look(5, 0.05), same, same, 0.5).hopeless
+    assert standing(Look(5, 0.05), same, same, 0.5, hide(100)).verdict == "undecided"
+    assert standing(Look(5, 0.05), same, same, 0.5, hide(100)).hopeless
     many = np.ones((5, 2000))
-    assert standing(Look(5, 0.05), many, many, 0.5).verdict == "no difference"
-    assert standing(Look(5, 0.05), same, same, 0.5, bounded=False).verdict == "no difference"
+    assert standing(Look(5, 0.05), many, many, 0.5, hide(2000)).verdict == "no difference"
+    assert standing(Look(5, 0.05), same, same, 0.5).verdict == "no difference"
+
+
+def test_a_rare_class_decides_what_a_balanced_metric_can_show():
+    """Four rows of the rare class: a gap of 5 points of balanced accuracy is not called none."""
+    rng = np.random.default_rng(7)
+    rows, rare, looks, words = 2000, 4, planned_looks(20), []
+    weight = np.where(np.arange(rows) < rare, rows / (2 * rare), rows / (2 * (rows - rare)))
+    hidden = hide(rare, rows - rare, metric="balanced accuracy")
+    for _ in range(60):
+        hard, soft = np.ones((20, rows)), np.ones((20, rows))
+        hard[:, :rare] = rng.random((20, rare)) < 0.9
+        words.append(follow(looks, soft * weight, hard * weight, 0.5, hidden).verdict)
+    assert "no difference" not in words
 
 
 def test_an_open_question_says_what_would_decide_it():

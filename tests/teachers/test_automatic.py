@@ -119,7 +119,7 @@ def test_the_network_is_calibrated(monkeypatch):
 def test_an_easy_problem_does_not_make_labels_hard(monkeypatch):
     """Where every validation row is right the loss alone would ask for temperature 0."""
     monkeypatch.setattr(automatic, "MOST_TREE_WORK", 0)
-    problem = blobs(120, noise=0.5)
+    problem = blobs(120, noise=0.8)
     found = ask_automatic(problem)
     assert audit_teacher(problem, found).parts["validation"].accuracy == 1
     assert found.probabilities[problem.parts["train"]].max(axis=1).mean() < 0.9999

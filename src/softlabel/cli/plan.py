@@ -60,6 +60,12 @@ def plan(
         raise unknown("family", family, LADDERS)
     require(0.5 < share < 1, f"--share must lie between 0.5 and 1, got {share}")
     require(0.5 < confidence < 1, f"--confidence must lie between 0.5 and 1, got {confidence}")
+    given = {"--label": label, "--task": task, "--leave-out": leave_out, "--scale": scale, "--drop": drop,
+             "--id": id_column}  # fmt: skip
+    idle = [name for name, value in given.items() if value] if family != "two-layer" else ["--size"] * bool(size)
+    require(
+        not idle, f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no meaning for {family} students; leave out"
+    )
     if family == "two-layer":
         problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed)
     else:

@@ -132,6 +132,15 @@ class Problem:
         return digest.hexdigest()[:20]
 
 
+def without_held_out(problem: Problem, rows: np.ndarray) -> tuple[np.ndarray, int]:
+    """Unlabelled rows (u, d) without those that are validation or test rows of the problem, and how many these are."""
+    held = np.concatenate([problem.inputs[problem.parts[part]] for part in ("validation", "test")])
+    known = {row.tobytes() for row in np.ascontiguousarray(held + np.float32(0))}  # −0 becomes 0
+    new = np.array([row.tobytes() not in known for row in np.ascontiguousarray(rows + np.float32(0))], dtype=bool)
+    require(bool(new.any()), "every unlabelled row is a validation or test row of the data: bring others")
+    return rows[new], int((~new).sum())
+
+
 def load_problem(
     data: str | Path,
     label: str | int | None = None,
@@ -149,6 +158,8 @@ def load_problem(
     """
     if task is not None and classes is not None:
         raise InputError(f"task '{task}' and classes '{classes}' are both given: give --task or --classes")
+    if classes is not None and leave_out is not None:
+        raise InputError(f"classes '{classes}' and leave-out '{leave_out}' are both given: give one of them")
     named = CATALOGUE.get(str(data))
     if named is not None:
         require(id_column is None, f"data set '{data}' has no id column: leave out --id")

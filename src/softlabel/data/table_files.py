@@ -1,5 +1,6 @@
 """Reading a user's file: CSV, Parquet, NPZ or NPY, with a one-line answer to whatever is wrong with it."""
 
+import csv
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -110,6 +111,10 @@ def read_frame(path: Path) -> "polars.DataFrame":
         with path.open(encoding="utf-8-sig") as stream:
             header = stream.readline()
         separator = max(",;\t", key=header.count)
+        names = next(csv.reader([header], delimiter=separator), [])
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            raise InputError(f"'{path}' has columns of the same name: {_some(twice)}; rename them")
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
 
 
@@ -292,6 +297,8 @@ def _readable(path: Path, kind: str, *also: type[Exception]) -> Iterator[None]:
             raise InputError(
                 f"'{path}' holds Python objects, which softlabel never unpickles: save plain arrays"
             ) from None
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError(f"'{path}' is not UTF-8 text: save it as 'CSV UTF-8' (or export it as Parquet)") from None
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise InputError(f"'{path}' is not a readable {kind} file (truncated or of another kind?): {reason}") from None
 

@@ -12,7 +12,8 @@ Each metric gives every example a score s_i with mean_i s_i = metric, larger is 
 The variance of a mean of pseudo-values is that of DeLong, Var(AUC) = S_pos/n_pos + S_neg/n_neg.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.stats import rankdata
@@ -64,6 +65,20 @@ METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "auc": auc,
     "log loss": log_loss,
 }
+
+
+def unseen(metric: str, class_rows: Sequence[int], failure: float) -> float:
+    """What kinds of test examples that were not met may hide, in points: no interval over examples is narrower.
+
+    A kind that none of n examples was has a share of at most ln(1/α)/n, with probability 1 − α. Of metrics that weigh
+    classes or sides the rows of each count; the log loss has no such bound, since a single example may cost any amount.
+    """
+    rare = 100 * math.log(1 / failure)
+    if metric == "accuracy":
+        return rare / sum(class_rows)
+    if metric == "balanced accuracy":
+        return sum(rare / count for count in class_rows) / len(class_rows)
+    return rare / min(class_rows) if metric == "auc" else 0.0
 
 
 def find_metric(name: str) -> str:

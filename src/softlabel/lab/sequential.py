@@ -9,11 +9,10 @@ intervals at all looks together fail with probability Σ α_k = α at most, by t
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from softlabel.errors import require
 from softlabel.lab.statistics import Mean, Verdict, judge, paired_gap, runs_needed
@@ -68,17 +67,17 @@ class Standing:
         return self.verdict != "undecided" or self.hopeless
 
 
-def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, bounded: bool = True) -> Standing:
+Hidden = Callable[[float], float]
+
+
+def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, hidden: Hidden | None = None) -> Standing:
     """The gap of scores (seeds, examples) in points, soft − hard, judged at a look; `margin` in points.
 
-    bounded     an example's score lies between 0 and 1; then what examples leave open is at least what a kind of
-                example that none of the n was can hold: a share of ln(1/α)/n of all
+    hidden      points that kinds of examples which were not met may hide, with a given probability to fail
     """
     gap = paired_gap(100 * soft, 100 * hard)
-    if bounded:
-        unseen = 100 * math.log(1 / look.failure) / gap.examples
-        least = (unseen / float(student_t.isf(look.failure / 2, gap.examples - 1))) ** 2
-        gap = replace(gap, example_part=max(gap.example_part, least))
+    if hidden is not None:
+        gap = gap.at_least(hidden(look.failure), look.failure)
     low, high = gap.interval(1 - look.failure)
     verdict = judge(low, high, margin)
     if verdict != "undecided":
@@ -90,13 +89,15 @@ def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, boun
     return Standing(look, gap, low, high, verdict, needed, of_examples >= reach, max(rows, gap.examples + 1))
 
 
-def follow(looks: Sequence[Look], soft: np.ndarray, hard: np.ndarray, margin: float, bounded: bool = True) -> Standing:
+def follow(
+    looks: Sequence[Look], soft: np.ndarray, hard: np.ndarray, margin: float, hidden: Hidden | None = None
+) -> Standing:
     """Look after look at the first rows of scores (seeds, examples); the standing at which it ends."""
     found = None
     for look in looks:
         if look.seeds > len(soft):
             break
-        found = standing(look, soft[: look.seeds], hard[: look.seeds], margin, bounded)
+        found = standing(look, soft[: look.seeds], hard[: look.seeds], margin, hidden)
         if found.settled:
             break
     require(found is not None, f"{len(soft)} seeds are too few for the first look at {looks[0].seeds}")

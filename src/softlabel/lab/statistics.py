@@ -15,7 +15,7 @@ p-values are Holm's, intervals Bonferroni's (each at 1 − α/k).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -65,6 +65,11 @@ class Mean:
             _half_width(self.run_part, self.runs, 0.0, self.examples, failure),
             _half_width(0.0, self.runs, self.example_part, self.examples, failure),
         )
+
+    def at_least(self, half: float, failure: float) -> "Mean":
+        """The same with so much variance of examples that they alone make up this half of the interval."""
+        least = (half / float(student_t.isf(failure / 2, self.examples - 1))) ** 2
+        return replace(self, example_part=max(self.example_part, least))
 
     def p_value(self) -> float:
         """Two-sided, for a mean of zero: the failure probability at which the interval just reaches it."""

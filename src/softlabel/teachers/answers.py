@@ -216,7 +216,15 @@ def class_order(given: Sequence[Any], classes: Sequence[str], teacher: str) -> l
 
 
 def match_names(given: Sequence[Any], classes: Sequence[str]) -> list[int] | None:
-    """Where each of `classes` stands in `given`, None unless they are the same names."""
+    """Where each of `classes` stands in `given`, None unless they are the same names.
+
+    The two sides of a rule, "not label>4" and "label>4", are also called 0 and 1, false and true, −1 and 1.
+    """
+    if len(classes) == 2 and classes[0] == f"not {classes[1]}" and len(given) == 2:
+        plain = [plain_name(name) for name in given]
+        for sides in (["0", "1"], ["false", "true"], ["-1", "1"]):
+            if sorted(plain) == sorted(sides):
+                return [plain.index(side) for side in sides]
     for form in (str, plain_name, _number_name):
         names, wanted = [form(name) for name in given], [form(name) for name in classes]
         if len(set(names)) == len(names) and len(set(wanted)) == len(wanted) and set(names) == set(wanted):

@@ -16,6 +16,7 @@ from softlabel.teachers.answers import TeacherAnswers, row_numbers
 TEMPERATURES = (0.02, 50.0)
 HARD_ENTROPY, HARD_PROBABILITY, NEARLY_ALL = 0.01, 0.999, 0.99
 WORST_CALIBRATION = 0.05
+SEEN_ROWS = 50
 MEMORISED, MEMORISED_GAP = 0.98, 0.05
 SURE, SURE_DEVIATIONS = 10.83, 3.09  # 99.9 % points of χ² with one degree of freedom, and of the normal
 SHOWN_PAIRS, SHOWN_ROWS = 10, 10
@@ -188,7 +189,7 @@ class _Warnings:
             self._no_better() if collapsed is None else None,
             self._tells_less(),
             self._hard(),
-            self._memorised(),
+            self._memorised() or self._seen_before(),
             self._softmaxed_twice() or self._miscalibrated(),
         ):
             if warning is not None:
@@ -257,6 +258,18 @@ class _Warnings:
         return (
             f"the teacher has memorised the training rows (accuracy {train.accuracy:.1%} there, {held.accuracy:.1%} on "
             "validation rows): its soft labels on training rows are near hard; use out-of-fold labels"
+        )
+
+    def _seen_before(self) -> str | None:
+        """A teacher that is never wrong, on held-out rows either, may have been fitted on all of them."""
+        parts = [scores for scores in self.parts.values() if scores is not None]
+        if self.answers.out_of_fold or len(parts) < 3 or min(scores.rows for scores in parts) < SEEN_ROWS:
+            return None
+        if min(scores.accuracy for scores in parts) < 1.0:
+            return None
+        return (
+            "the teacher is right on every row, of the validation and test parts too: if it was fitted on them, what "
+            "it knows of them is no measure; fit it on the training rows alone (`sl.load_problem(...).parts`)"
         )
 
     def _softmaxed_twice(self) -> str | None:

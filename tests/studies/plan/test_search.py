@@ -26,6 +26,7 @@ def test_the_tolerance_limit_keeps_its_confidence():
     limits = [tolerance_limit(rng.standard_normal(8), 0.9, 0.95) for _ in range(4000)]
     assert np.mean(np.array(limits) <= -1.2816) == pytest.approx(0.95, abs=0.01)
     assert tolerance_limit([0.5], 0.9, 0.95) == -np.inf
+    assert tolerance_limit([0.5] * 3, 0.9, 0.95, least=0.01) < 0.46  # equal values prove little
 
 
 @given(st.integers(1, 200), st.floats(0.6, 0.99), st.floats(0.001, 0.2))
@@ -44,10 +45,13 @@ def test_the_default_confirmation_allows_one_miss():
     assert reaching_probability(0, 10, 0.05) == 0
 
 
-def test_the_smallest_passing_width_has_only_passing_ones_above_it():
-    assert smallest_passing({2: False, 4: True, 8: False, 16: True, 32: True}) == 16
-    assert smallest_passing({2: True, 4: True}) == 2
-    assert smallest_passing({2: True, 4: False}) is None
+def test_the_smallest_passing_width_may_be_asked_to_have_only_passing_ones_above_it():
+    mixed = {2: False, 4: True, 8: False, 16: True, 32: True}
+    assert smallest_passing(mixed) == 4  # fresh students will tell
+    assert smallest_passing(mixed, throughout=True) == 16
+    assert smallest_passing({2: True, 4: True}, throughout=True) == 2
+    assert smallest_passing({2: True, 4: False}, throughout=True) is None
+    assert smallest_passing({2: False}) is None
 
 
 @given(st.lists(st.integers(1, 600), min_size=2, max_size=8, unique=True), st.integers(0, 7))

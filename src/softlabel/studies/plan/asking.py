@@ -18,7 +18,7 @@ from softlabel.studies.plan.families import images_of
 from softlabel.studies.plan.search import allowed_misses
 from softlabel.studies.plan.settings import LADDERS, PlanSettings
 from softlabel.studies.practice import Held, Recipe, hold, recipe_for, threads_of
-from softlabel.studies.practice.facts import teacher_facts
+from softlabel.studies.practice.facts import check_test_rows, teacher_facts
 from softlabel.studies.practice.theory import theory_facts
 from softlabel.studies.running import finish_question, run_folder
 from softlabel.teachers.answers import TeacherAnswers
@@ -89,6 +89,7 @@ def plan(
     if deep:
         images_of(problem, "validation")
     ladder = _ladder(widths, family)
+    check_test_rows(problem)
     _check_target(problem, accuracy)
     confirm = (0 if deep else CONFIRM) if confirm is None else confirm
     least = allowed_misses(confirm, share, (1 - confidence) / ATTEMPTS)
@@ -105,6 +106,8 @@ def plan(
                               seed=seed, watch=say)  # fmt: skip
     asked = time.perf_counter() - began
     say(f"teacher: {answers.description}")
+    for remark in answers.notes:
+        say(f"note: {remark}")
     audit = audit_teacher(problem, answers)
     for warning in audit.warnings:
         say(f"warning: {warning}")

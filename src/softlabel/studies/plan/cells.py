@@ -35,7 +35,7 @@ from softlabel.studies.practice.students import probabilities
 
 ARMS: tuple[Arm, ...] = ("hard", "soft")
 TUNING_SEEDS_FROM, CONFIRM_SEEDS_FROM, RIVAL_SEEDS_FROM = 1_000_000, 2_000_000, 3_000_000
-TOGETHER = 16  # seeds that share one order of batches; it makes up few per cent of the spread between seeds
+TOGETHER = 4  # seeds that share one order of batches, which makes them alike by a few per cent of their spread
 BUNDLE_NEURONS = 6_000
 KEPT = ("confirm", "final")  # stages whose best student is kept
 FINAL_SEEDS = 3
@@ -130,7 +130,9 @@ def search_confidence(settings: PlanSettings, bisected: bool) -> float:
 def passing(settings: PlanSettings, results: Results, arm: Arm) -> dict[int, bool]:
     """Which widths of the search pass: their tolerance limit reaches the target."""
     return {
-        width: tolerance_limit(values, settings.share, search_confidence(settings, width not in settings.widths))
+        width: tolerance_limit(
+            values, settings.share, search_confidence(settings, width not in settings.widths), 1 / settings.test_rows
+        )
         >= settings.target
         for width, values in searched(settings, results, arm).items()
     }
@@ -147,13 +149,15 @@ def bisect_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bun
 
 
 def candidate(settings: PlanSettings, results: Results, arm: Arm) -> int | None:
-    """Where the search ends; where nothing passes, the widest if most of its students reach the target."""
+    """Where the search ends; where nothing passes, the smallest width whose students reach the target often enough."""
     found = smallest_passing(passing(settings, results, arm))
-    if found is None:
-        values = searched(settings, results, arm).get(settings.limit, [])
-        if values and np.mean(np.array(values) >= settings.target) >= settings.share:
-            found = settings.limit
-    return found
+    if found is not None:
+        return found
+    reaching = {
+        width: np.mean(np.array(values) >= settings.target) >= settings.share
+        for width, values in searched(settings, results, arm).items()
+    }
+    return min((width for width, enough in reaching.items() if enough), default=None)
 
 
 def confirmations(settings: PlanSettings, results: Results, arm: Arm) -> list[tuple[int, int, int, bool]]:
@@ -187,7 +191,7 @@ def planned_width(settings: PlanSettings, results: Results, arm: Arm) -> int | N
     """The answer: the confirmed width, or without confirmations the candidate that passes."""
     if settings.confirm:
         return next((width for width, *_, confirmed in confirmations(settings, results, arm) if confirmed), None)
-    return smallest_passing(passing(settings, results, arm))
+    return smallest_passing(passing(settings, results, arm), throughout=True)
 
 
 def final_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:

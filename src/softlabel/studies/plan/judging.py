@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.lab import Outcome, Results
+from softlabel.lab.scores import unseen
 from softlabel.lab.statistics import Mean, crossed_mean
 from softlabel.studies.plan.cells import (
     ARMS,
@@ -93,7 +94,14 @@ class Judgement:
 
     def _mean(self, outcomes: list[Outcome]) -> Mean:
         rows = self.settings.test_rows
-        return crossed_mean(np.array([np.unpackbits(o.arrays["right"], count=rows) for o in outcomes], dtype=float))
+        table = np.array([np.unpackbits(o.arrays["right"], count=rows) for o in outcomes], dtype=float)
+        failure = 1 - self.settings.confidence
+        return crossed_mean(table).at_least(unseen("accuracy", [rows], failure) / 100, failure)
+
+    def interval(self, mean: Mean) -> tuple[float, float]:
+        """Both ends of an accuracy's interval over seeds and test rows."""
+        low, high = mean.interval(self.settings.confidence)
+        return max(low, 0.0), min(high, 1.0)
 
     def _points(self, arm: Arm) -> list[Point]:
         settings = self.settings
@@ -101,7 +109,8 @@ class Judgement:
         points = []
         for width, outcomes in self._of(arm, stages).items():
             values = [outcome.metrics["accuracy"] for outcome in outcomes]
-            limit = tolerance_limit(values, settings.share, search_confidence(settings, width not in settings.widths))
+            confidence = search_confidence(settings, width not in settings.widths)
+            limit = tolerance_limit(values, settings.share, confidence, 1 / settings.test_rows)
             reached = sum(value >= settings.target for value in values)
             points.append(Point(arm, width, self._mean(outcomes), reached, limit, outcomes[0].metrics["parameters"]))
         return points
@@ -125,7 +134,7 @@ class Judgement:
         elif width is not None:
             point = points[width]
             shown, parameters, reached, of = point.accuracy, point.parameters, point.reached, point.students
-            probability = settings.share
+            probability = reaching_probability(reached, of, 1 - settings.confidence)
         else:
             parameters = None
         return Planned(

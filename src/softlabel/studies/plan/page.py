@@ -43,7 +43,7 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
 
 
 def _mean(judged: Judgement, mean: Mean) -> dict[str, float]:
-    low, high = mean.interval(judged.settings.confidence)
+    low, high = judged.interval(mean)
     return {"mean": mean.value, "low": low, "high": high}
 
 
@@ -95,19 +95,21 @@ def summary(judged: Judgement) -> list[str]:
 
 def _answer(judged: Judgement, planned: Planned) -> str:
     settings, unit = judged.settings, UNITS[judged.settings.family]
-    low, high = planned.accuracy.interval(settings.confidence)
+    low, high = judged.interval(planned.accuracy)
     seen = f"{planned.accuracy.value:.4f} ({low:.4f} … {high:.4f})"
-    if planned.width is not None:
-        how = (
-            f"{planned.reached} of {planned.of} fresh ones did"
-            if settings.confirm
-            else f"by the tolerance limit of {planned.of}"
-        )
+    size = f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters or 0:,} parameters)."
+    if planned.width is not None and not settings.confirm:
         return (
-            f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters:,} parameters). A fresh "
-            f"student of this size reaches {settings.target:g} on these test rows with probability ≥ "
-            f"{settings.share:.0%}, stated with {settings.confidence:.0%} confidence ({how}); mean accuracy with new "
-            f"seeds and new rows {seen}."
+            f"{size} Students of this size seem to reach {settings.target:g}: {planned.reached} of {planned.of} did, "
+            f"which by itself shows a probability of at least {planned.probability:.0%}; nothing was confirmed by "
+            f"fresh students. Mean accuracy with new seeds and new rows {seen}."
+        )
+    if planned.width is not None:
+        below = "; on new rows it may fall short of the target" if low < settings.target else ""
+        return (
+            f"{size} A fresh student of this size reaches {settings.target:g} on these test rows with probability ≥ "
+            f"{settings.share:.0%}, stated with {settings.confidence:.0%} confidence ({planned.reached} of "
+            f"{planned.of} fresh ones did); mean accuracy with new seeds and new rows {seen}{below}."
         )
     text = (
         f"{planned.arm.capitalize()} labels: no width up to {settings.limit} {unit} is shown to reach "
@@ -137,7 +139,7 @@ def _rival(judged: Judgement) -> str:
         return ""
     width = judged.arms["soft"].width or judged.arms["hard"].width or 0
     size = float_bytes(width, settings.inputs, settings.outputs)
-    low, high = rival.accuracy.interval(settings.confidence)
+    low, high = judged.interval(rival.accuracy)
     return (
         f"Rival at the same size ({size:,} bytes): {rival.width} neurons trained on hard labels, weights in 8 bits: "
         f"{rival.accuracy.value:.4f} ({low:.4f} … {high:.4f}), {rival.reached} of {rival.accuracy.runs} reach the "
@@ -189,7 +191,7 @@ def page(judged: Judgement, environment: dict[str, Any], again: str) -> Page:
 
 
 def _interval(judged: Judgement, mean: Mean) -> Cell:
-    low, high = mean.interval(judged.settings.confidence)
+    low, high = judged.interval(mean)
     return Cell(f"{mean.value:.4f}", f"{low:.4f} … {high:.4f}")
 
 
@@ -216,8 +218,8 @@ def _table(judged: Judgement) -> Table:
     return Table(
         "The plan",
         f"Target {settings.target:g} on {settings.test_rows:,} test rows. Accuracy: mean over fresh students with its "
-        f"{settings.confidence:.0%} interval over seeds and test rows. Size and time are the exported file's, on this "
-        "machine.",
+        f"{settings.confidence:.0%} interval over seeds and test rows. Size is the ONNX file's, time the student's on "
+        "this machine.",
         ["", UNITS[settings.family], "parameters", "accuracy", "reached the target", "bytes", "ms a row"],
         rows,
     )
@@ -226,7 +228,7 @@ def _table(judged: Judgement) -> Table:
 def _curve_table(judged: Judgement) -> Table:
     return Table(
         "Every width of the search",
-        "The tolerance limit is what 90% of students exceed, with the confidence stated below.",
+        f"The tolerance limit is what {judged.settings.share:.0%} of students exceed, with the stated confidence.",
         ["", UNITS[judged.settings.family], "parameters", "accuracy", "reached", "tolerance limit"],
         [
             [point.arm, str(point.width), f"{point.parameters:,}", _interval(judged, point.accuracy),
@@ -241,7 +243,7 @@ def _chart(judged: Judgement) -> Chart:
     series: list[Series] = []
     for arm in ARMS:
         points = judged.points(arm)
-        ends = [point.accuracy.interval(settings.confidence) for point in points]
+        ends = [judged.interval(point.accuracy) for point in points]
         series.append(
             Series(f"{arm} labels", [float(p.width) for p in points], [_error(p.accuracy.value) for p in points],
                    [_error(high) for _, high in ends], [_error(low) for low, _ in ends], role=arm)
@@ -303,7 +305,7 @@ def _method(judged: Judgement) -> list[str]:
         )
     lines.append(
         "The promise speaks of fresh seeds on these test rows. On new rows accuracies shift by what the choice of test "
-        "rows leaves open: the interval of the mean accounts for it. Sixteen seeds at a time share the order "
+        "rows leaves open: the interval of the mean accounts for it. Four seeds at a time share the order "
         "of batches."
     )
     return lines

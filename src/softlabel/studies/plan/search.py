@@ -4,7 +4,7 @@ The promise: a fresh student of the planned width reaches the target with probab
 
     search      at each width a few seeds; it passes where the lower tolerance limit, mean − k·deviation, reaches the
                 target (k for a share p with confidence 1 − α, from the noncentral t distribution). The candidate is the
-                smallest width from which on all tried widths pass; bisection narrows it down.
+                smallest width that passes; bisection narrows it down. Without a confirmation it proves little.
     confirm     N fresh students of the candidate; it is confirmed where so few miss the target that a width with
                 reaching probability below p would do as well with probability at most α/attempts. No distribution is
                 assumed, and looking at many widths before costs nothing, since these students are new.
@@ -28,11 +28,14 @@ def tolerance_factor(seeds: int, share: float, confidence: float) -> float:
     return float(nct.ppf(confidence, seeds - 1, norm.ppf(share) * root)) / root
 
 
-def tolerance_limit(values: Sequence[float], share: float, confidence: float) -> float:
-    """The value that a share of all students exceed, from these, with confidence."""
+def tolerance_limit(values: Sequence[float], share: float, confidence: float, least: float = 0.0) -> float:
+    """The value that a share of all students exceed, from these, with confidence, were they normal.
+
+    least       smallest deviation that is believed: accuracies are counted in whole test rows, equal ones prove little
+    """
     if len(values) < 2:
         return -math.inf
-    spread = float(np.std(values, ddof=1))
+    spread = max(float(np.std(values, ddof=1)), least)
     return float(np.mean(values)) - tolerance_factor(len(values), share, confidence) * spread
 
 
@@ -49,8 +52,10 @@ def reaching_probability(reached: int, students: int, failure: float) -> float:
     return 0.0 if reached == 0 else float(beta.ppf(failure, reached, students - reached + 1))
 
 
-def smallest_passing(passes: Mapping[int, bool]) -> int | None:
-    """The smallest width from which on every tried width passes."""
+def smallest_passing(passes: Mapping[int, bool], throughout: bool = False) -> int | None:
+    """The smallest width that passes; `throughout`: from which on every tried width does."""
+    if not throughout:
+        return min((width for width in passes if passes[width]), default=None)
     found = None
     for width in sorted(passes, reverse=True):
         if not passes[width]:

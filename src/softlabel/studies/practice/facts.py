@@ -1,14 +1,28 @@
-"""What a teacher and a student cost on this machine."""
+"""What can be decided at all, and what a teacher and a student cost on this machine."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from softlabel.data.problem import Problem
+from softlabel.errors import InputError
 from softlabel.teachers.answers import TeacherAnswers
 
 TIMED = 30
+FEWEST_TEST_ROWS = 20
+
+
+def check_test_rows(problem: Problem) -> None:
+    """Refuse a test part that decides nothing."""
+    rows = len(problem.parts["test"])
+    if rows < FEWEST_TEST_ROWS:
+        raise InputError(
+            f"'{problem.name}' leaves {rows} rows for the test; fewer than {FEWEST_TEST_ROWS} decide nothing: "
+            f"bring at least {math.ceil(FEWEST_TEST_ROWS * len(problem) / rows)} rows"
+        )
 
 
 def teacher_facts(answers: TeacherAnswers, seconds: float) -> dict[str, Any]:

@@ -79,8 +79,8 @@ def choices(recipe: Recipe, arm: Arm) -> list[dict[str, float | None]]:
     """Settings that an arm may choose from; every arm has as many."""
     spread = max(len(recipe.temperatures), 1)
     if arm == "hard":
-        steps = np.geomspace(recipe.steps[0] / 3, recipe.steps[-1] * 3, spread * len(recipe.steps))
-        found = [{"step": float(f"{step:.2g}")} for step in steps]
+        further = np.geomspace(recipe.steps[-1] * 3, recipe.steps[0] / 3, (spread - 1) * len(recipe.steps))
+        found = [{"step": step} for step in (*recipe.steps, *(float(f"{step:.2g}") for step in further))]
     elif arm == "smooth":
         kinds = [recipe.smoothings[k % len(recipe.smoothings)] for k in range(spread)]
         found = [{"step": step, "smoothing": smoothing} for smoothing in kinds for step in recipe.steps]

@@ -1,7 +1,7 @@
 """Students of several arms, widths and seeds trained together, and what is measured of each."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,23 +40,24 @@ class Measured:
 
 
 def train_cells(
-    held: Held, recipe: Recipe, cells: Sequence[StudentCell], observe: Callable[[float], None] | None = None
+    held: Held, recipe: Recipe, cells: Sequence[StudentCell], order_seed: int | None = None
 ) -> list[Measured]:
     """Train these students, those of one kind of inputs together; results in the order given.
 
-    observe     called with the share of the steps that are done
+    order_seed      of the order of batches that all of them share; by default the first cell's seed
     """
+    order_seed = cells[0].seed if order_seed is None else order_seed
     found: dict[int, Measured] = {}
     extended = [k for k, cell in enumerate(cells) if cell.arm == "transfer"]
     plain = [k for k, cell in enumerate(cells) if cell.arm != "transfer"]
     for places, more in ((plain, False), (extended, True)):
         if places:
-            trained = _train(held, recipe, [cells[k] for k in places], more, observe)
+            trained = _train(held, recipe, [cells[k] for k in places], more, order_seed)
             found.update(zip(places, trained, strict=True))
     return [found[k] for k in range(len(cells))]
 
 
-def _train(held: Held, recipe: Recipe, cells: list[StudentCell], extended: bool, observe) -> list[Measured]:
+def _train(held: Held, recipe: Recipe, cells: list[StudentCell], extended: bool, order_seed: int) -> list[Measured]:
     inputs = held.extended if extended else held.inputs["train"]
     labels = held.labels(extended)
     students = [
@@ -73,11 +74,9 @@ def _train(held: Held, recipe: Recipe, cells: list[StudentCell], extended: bool,
     def watch(step: int, weights: Any) -> None:
         if cells[0].stage != "choose":
             course.note(step, weights)
-        if observe is not None:
-            observe(step / steps)
 
     run = train_students(
-        inputs, students, labels, iterations=steps, batch_size=recipe.batch, order_seed=cells[0].seed,
+        inputs, students, labels, iterations=steps, batch_size=recipe.batch, order_seed=order_seed,
         optimiser="adam", schedule="cosine", observe=watch, observe_every=max(1, steps // WATCHES),
     )  # fmt: skip
     return [

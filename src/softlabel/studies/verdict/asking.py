@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.data.problem import Problem
-from softlabel.errors import InputError, require
+from softlabel.data.problem import Problem, without_held_out
+from softlabel.errors import require
 from softlabel.lab import Progress
 from softlabel.lab.scores import example_scores, find_metric
 from softlabel.studies.practice import Arm, Held, hold, recipe_for, threads_of
-from softlabel.studies.practice.facts import teacher_facts
+from softlabel.studies.practice.facts import check_test_rows, teacher_facts
 from softlabel.studies.practice.theory import theory_facts
 from softlabel.studies.running import finish_question, run_folder
 from softlabel.studies.verdict.settings import VerdictSettings
 from softlabel.teachers.asking import ask_teacher
 from softlabel.teachers.audit import TeacherAudit, audit_teacher
 
-FEWEST_TEST_ROWS = 20
 LIKELY_DISAGREEMENT = 0.05
 THEORY_ERROR = 0.1
 
@@ -85,20 +84,27 @@ def verdict(
     for warning in warnings:
         say(f"warning: {warning}")
     began = time.perf_counter()
+    if transfer is not None:
+        transfer, met = without_held_out(problem, np.asarray(transfer, dtype=np.float32))
+        if met:
+            say(f"note: {met} unlabelled rows are validation or test rows of the data; they are left out")
     answers = ask_teacher(
         problem, teacher, transfer=transfer, output=teacher_output, kind=teacher_kind, id_column=id_column, seed=seed,
         watch=say,
     )  # fmt: skip
     asked = time.perf_counter() - began
     say(f"teacher: {answers.description}")
+    for remark in answers.notes:
+        say(f"note: {remark}")
     audit = audit_teacher(problem, answers)
     for warning in audit.warnings:
         say(f"warning: {warning}")
     held = Held(problem, answers, transfer)
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
+    class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
     settings = VerdictSettings(
         held=hold(held), data=str(problem), teacher=answers.description, arms=arms, width=width, metric=metric,
-        margin=margin, confidence=confidence, seeds=seeds, seed=seed, test_rows=len(problem.parts["test"]),
+        margin=margin, confidence=confidence, seeds=seeds, seed=seed, class_rows=class_rows,
         recipe=recipe_for(len(problem.parts["train"]), epochs, batch, search_radius),
     )  # fmt: skip
     threads = threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
@@ -117,12 +123,8 @@ def _check(width: int, margin: float, seeds: int, confidence: float) -> None:
 
 def _test_rows(problem: Problem, margin: float) -> list[str]:
     """What so many test rows can decide, said before anything is trained."""
+    check_test_rows(problem)
     rows = len(problem.parts["test"])
-    if rows < FEWEST_TEST_ROWS:
-        raise InputError(
-            f"'{problem.name}' leaves {rows} rows for the test; fewer than {FEWEST_TEST_ROWS} decide nothing: "
-            f"bring at least {math.ceil(FEWEST_TEST_ROWS * len(problem) / rows)} rows"
-        )
     half = 196 * math.sqrt(LIKELY_DISAGREEMENT / rows)
     if half <= margin:
         return []

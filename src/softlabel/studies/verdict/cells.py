@@ -17,7 +17,7 @@ from softlabel.studies.verdict.settings import VerdictSettings
 
 TUNING_SEEDS_FROM = 1_000_000
 BUNDLE_NEURONS = 4_000
-TOGETHER = 16  # seeds that share one order of batches; it makes up few per cent of the spread between seeds
+TOGETHER = 4  # seeds that share one order of batches, which makes them alike by a few per cent of their spread
 
 
 def study(settings: VerdictSettings) -> Study:
@@ -96,7 +96,7 @@ def arm_scores(settings: VerdictSettings, results: Results) -> dict[Arm, np.ndar
 def latest_standing(settings: VerdictSettings, results: Results, looks: Sequence[Look]) -> Standing:
     """How soft against hard stands after the looks so far."""
     scores = arm_scores(settings, results)
-    return follow(looks, scores["soft"], scores["hard"], settings.margin, settings.bounded)
+    return follow(looks, scores["soft"], scores["hard"], settings.margin, settings.hidden)
 
 
 def train(settings: VerdictSettings, cells: Sequence[StudentCell], given: Given) -> list[Outcome]:
@@ -105,7 +105,7 @@ def train(settings: VerdictSettings, cells: Sequence[StudentCell], given: Given)
     outcomes: list[Outcome] = []
     together = max(1, BUNDLE_NEURONS // settings.width)
     for first in range(0, len(cells), together):
-        for measured in train_cells(held, settings.recipe, cells[first : first + together]):
+        for measured in train_cells(held, settings.recipe, cells[first : first + together], cells[0].seed):
             part = "validation" if measured.cell.stage == "choose" else "test"
             numbers, scores = measure_students(held, measured, settings.metric, part)
             arrays = {}

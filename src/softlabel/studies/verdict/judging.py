@@ -52,11 +52,11 @@ class Judgement:
         for arm in settings.arms:
             numbers = [outcome.metrics for cell, outcome in outcomes if cell.arm == arm]
             means = {name: float(np.mean([n[name] for n in numbers])) for name in MEANT if name in numbers[0]}
-            self.arms[arm] = ArmFound(crossed_mean(scores[arm]), means, chosen[arm], int(numbers[0]["parameters"]))
+            failure = 1 - settings.confidence
+            mean = crossed_mean(scores[arm]).at_least(settings.hidden(failure) / 100, failure)
+            self.arms[arm] = ArmFound(mean, means, chosen[arm], int(numbers[0]["parameters"]))
         self.history = [
-            standing(
-                look, scores["soft"][: look.seeds], scores["hard"][: look.seeds], settings.margin, settings.bounded
-            )
+            standing(look, scores["soft"][: look.seeds], scores["hard"][: look.seeds], settings.margin, settings.hidden)
             for look in self.looks
             if look.seeds <= len(scores["soft"])
         ]
@@ -71,8 +71,9 @@ class Judgement:
 
     def _compare(self, scores: dict[Arm, np.ndarray], pair: tuple[Arm, Arm], pairs: int) -> Comparison:
         """Judged at the last look's level, divided among the comparisons."""
-        gap = crossed_mean(100 * (scores[pair[0]] - scores[pair[1]]))
-        low, high = gap.interval(1 - self.standing.look.failure / pairs)
+        failure = self.standing.look.failure / pairs
+        gap = crossed_mean(100 * (scores[pair[0]] - scores[pair[1]])).at_least(self.settings.hidden(failure), failure)
+        low, high = gap.interval(1 - failure)
         margin = self.settings.margin
         if -margin < low and high < margin:
             word = "no difference"

@@ -54,8 +54,7 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
 
 
 def _arm_document(judged: Judgement, found: ArmFound) -> dict[str, Any]:
-    low, high = found.metric.interval(judged.settings.confidence)
-    ends = sorted(shown(judged, value) or 0.0 for value in (low, high))
+    ends = _ends(judged, found.metric)
     return {
         "mean": shown(judged, found.metric.value), "low": ends[0], "high": ends[1], **found.numbers,
         "validation": shown(judged, found.numbers["validation"]),
@@ -63,6 +62,12 @@ def _arm_document(judged: Judgement, found: ArmFound) -> dict[str, Any]:
         "chosen": {"step": found.chosen.step, "temperature": found.chosen.temperature,
                    "smoothing": found.chosen.smoothing, "radius": found.chosen.radius},
     }  # fmt: skip
+
+
+def _ends(judged: Judgement, mean: Mean) -> list[float]:
+    """Both ends of an arm's interval as people know the metric; shares stay between 0 and 1."""
+    ends = sorted(shown(judged, value) or 0.0 for value in mean.interval(judged.settings.confidence))
+    return ends if judged.settings.metric == "log loss" else [min(max(end, 0.0), 1.0) for end in ends]
 
 
 def shown(judged: Judgement, value: float | None) -> float | None:
@@ -170,7 +175,7 @@ def page(judged: Judgement, environment: dict[str, Any], again: str) -> Page:
 
 
 def _interval(judged: Judgement, mean: Mean) -> Cell:
-    ends = sorted(shown(judged, value) or 0.0 for value in mean.interval(judged.settings.confidence))
+    ends = _ends(judged, mean)
     return Cell(f"{shown(judged, mean.value):.4f}", f"{ends[0]:.4f} … {ends[1]:.4f}")
 
 
@@ -271,7 +276,7 @@ def _method(judged: Judgement) -> list[str]:
         f"to 0 by a cosine, {recipe.epochs} epochs in batches of {recipe.batch}; the same for every arm.",
         f"Choice: {tried} settings in each arm (soft: temperature × step, smoothing: smoothing × step, hard: steps), "
         f"by mean {settings.metric} on validation rows over {recipe.tuning_seeds} seeds of their own.",
-        "Test: fresh seeds, the same for every arm; test rows are read once, after the choice. Sixteen seeds at a "
+        "Test: fresh seeds, the same for every arm; test rows are read once, after the choice. Four seeds at a "
         "time share the order of their batches.",
         f"Sequential method: {METHOD}. Looks at {looks}: all intervals together fail with probability "
         f"{1 - settings.confidence:.3g} at most.",

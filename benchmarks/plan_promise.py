@@ -1,0 +1,83 @@
+"""Does `plan` keep its promise? Thirty plans on digits, and fresh students of every planned width.
+
+    python -m benchmarks.plan_promise
+
+Every plan has a split of its own and a target of 90, 92 or 94 per cent. Fresh students of the planned width, each with
+its own start and order of batches, are then trained one at a time; a plan keeps its promise where they reach the target
+with probability ≥ 90%. By the stated confidence at most 5% of plans may fail. Forty students tell 90% from much less
+only: counted are widths whose students fall below 90% so far that chance does it once in a hundred (31 of 40 or fewer).
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from benchmarks.measure import write
+from softlabel.data.problem import Problem, load_problem
+from softlabel.lab.scores import example_scores
+from softlabel.studies.plan import plan
+from softlabel.studies.practice import Held, StudentCell, recipe_for, train_cells
+from softlabel.studies.practice.students import probabilities
+from softlabel.teachers.answers import TeacherAnswers
+from softlabel.teachers.asking import ask_teacher
+
+PLANS, FRESH = 30, 40
+TARGETS = (0.90, 0.92, 0.94)
+SHARE = 0.9
+
+
+def main() -> None:
+    found = [check_plan(number) for number in range(PLANS)]
+    shares = [share for row in found for share in row["reached"].values() if share is not None]
+    below = [share for share in shares if binom.cdf(round(share * FRESH), FRESH, SHARE) < 0.01]
+    answered = len(shares)
+    print(f"planned widths: {answered} of {2 * PLANS} (two arms a plan); fresh students reach the target in "
+          f"{np.mean(shares):.1%} of cases (promised: ≥ {SHARE:.0%})")  # fmt: skip
+    short = sum(share < SHARE for share in shares)
+    chance = answered * float(binom.cdf(round(SHARE * FRESH) - 1, FRESH, SHARE))
+    print(
+        f"widths with fewer than {SHARE:.0%} of their {FRESH}: {short} of {answered} ({chance:.0f} were it exactly 90%)"
+    )
+    print(f"significantly fewer (1%): {len(below)} of {answered}")
+    write("plan_promise", {"plans": found, "mean_share": float(np.mean(shares)), "below": len(below)})
+
+
+def check_plan(number: int) -> dict[str, Any]:
+    """One plan, and what share of fresh students of its widths reach the target."""
+    problem, target = load_problem("digits", seed=number), TARGETS[number % len(TARGETS)]
+    answers = ask_teacher(problem, "auto", seed=number)
+    with tempfile.TemporaryDirectory() as folder:
+        found = plan(problem, teacher=lambda inputs: answers.logits, accuracy=target, widths=(4, 8, 16, 32, 64),
+                     seed=number, rival=False, folder=Path(folder) / "run").document  # fmt: skip
+    reached = {arm: fresh_share(problem, answers, target, arm, found["arms"][arm]) for arm in ("hard", "soft")}
+    widths = {arm: found["arms"][arm]["width"] for arm in ("hard", "soft")}
+    words = ", ".join(f"{arm} {widths[arm]}: {_per_cent(reached[arm])}" for arm in widths)
+    print(f"plan {number}, target {target}: {words}", flush=True)
+    return {"target": target, "widths": widths, "reached": reached}
+
+
+def fresh_share(problem: Problem, answers: TeacherAnswers, target: float, arm: Any, planned: dict) -> float | None:
+    """Share of fresh students, each trained by itself, that reach the target; None where no width was planned."""
+    if planned["width"] is None:
+        return None
+    held, recipe = Held(problem, answers), recipe_for(len(problem.parts["train"]))
+    truth = problem.truth("test")
+    reached = []
+    for number in range(FRESH):
+        cell = StudentCell(stage="choose", arm=arm, width=planned["width"], seed=9_000_000 + number,
+                           step=planned["chosen"]["step"], temperature=planned["chosen"]["temperature"])  # fmt: skip
+        (student,) = train_cells(held, recipe, [cell])
+        said = probabilities(student.network.logits(held.inputs["test"]))
+        reached.append(example_scores("accuracy", said, truth).mean() >= target)
+    return float(np.mean(reached))
+
+
+def _per_cent(share: float | None) -> str:
+    return "no width" if share is None else f"{share:.0%} of fresh students reach it"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Are verdicts calibrated? Hundreds of simulated verdicts with the spread of real runs.
+
+    python -m benchmarks.verdicts
+
+Real runs: 64 pairs of students of eight neurons on MNIST, hard and soft labels, as `softlabel verdict` trains them.
+Their differences, example by example, are a table D (seeds × test rows) whose mean is taken away. A simulated verdict
+draws seeds (four at a time, as they share the order of batches) and test rows from it with replacement, and adds a true
+gap: 0, or twice the equivalence margin. It goes its way as a real one does, look after look. With no gap at most 31 of
+400 may name a winner (5%, and chance); with the gap at least 90% must find it within the default budget.
+"""
+
+import numpy as np
+
+from benchmarks.measure import write
+from softlabel.data.problem import load_problem
+from softlabel.lab.scores import example_scores, unseen
+from softlabel.lab.sequential import follow, planned_looks
+from softlabel.studies.practice import Held, StudentCell, recipe_for, train_cells
+from softlabel.studies.practice.students import probabilities
+from softlabel.studies.verdict.cells import TOGETHER
+from softlabel.teachers.asking import ask_teacher
+
+PAIRS, WIDTH, REPETITIONS = 64, 8, 400
+MARGIN, SEEDS = 0.5, 40
+
+
+def main() -> None:
+    difference = real_differences()
+    difference -= difference.mean()
+    by_seed = 100 * difference.mean(1).std(ddof=1)
+    print(f"spread of real gaps between seeds: {by_seed:.2f} points; test rows: {difference.shape[1]:,}", flush=True)
+    found: dict[str, object] = {"pairs": PAIRS, "width": WIDTH, "spread_points": float(by_seed)}
+    for gap in (0.0, 2 * MARGIN, -2 * MARGIN):
+        counts = simulate(difference, gap, REPETITIONS)
+        found[f"gap {gap:+g}"] = counts
+        print(f"true gap {gap:+.1f} points: {counts}", flush=True)
+    wins = found["gap +0"]
+    assert isinstance(wins, dict)
+    wrong = wins.get("soft wins", 0) + wins.get("hard wins", 0)
+    print(f"winners without a gap: {wrong} of {REPETITIONS}  (asked: at most 31)")
+    print(f"gap of twice the margin found: {found['gap +1']['soft wins'] / REPETITIONS:.1%}  (asked: ≥ 90%)")  # type: ignore[index]
+    write("verdicts", found)
+
+
+def real_differences(data: str = "mnist", pairs: int = PAIRS, width: int = WIDTH) -> np.ndarray:
+    """soft − hard of every seed and test row."""
+    problem = load_problem(data)
+    held = Held(problem, ask_teacher(problem, "auto", watch=print))
+    recipe = recipe_for(len(problem.parts["train"]))
+    truth = problem.truth("test")
+    tables = []
+    for first in range(0, pairs, TOGETHER):
+        cells = [
+            StudentCell(stage="test", arm=arm, width=width, seed=seed, step=0.03, temperature=heat)
+            for arm, heat in (("hard", 1.0), ("soft", 2.0))
+            for seed in range(first, first + TOGETHER)
+        ]
+        right = [
+            example_scores("accuracy", probabilities(student.network.logits(held.inputs["test"])), truth)
+            for student in train_cells(held, recipe, cells)
+        ]
+        tables.append(np.array(right[TOGETHER:], dtype=np.float32) - np.array(right[:TOGETHER], dtype=np.float32))
+    return np.concatenate(tables)
+
+
+def simulate(
+    difference: np.ndarray, gap: float, repetitions: int, test_rows: int | None = None, seed: int = 0
+) -> dict[str, float]:
+    """Verdicts by name, and the mean number of seeds they took; `test_rows` drawn for each, by default all."""
+    rng = np.random.default_rng([seed, int(100 * gap) + 1000])
+    looks = planned_looks(SEEDS)
+    drawn = test_rows or difference.shape[1]
+
+    def hidden(failure: float) -> float:
+        return unseen("accuracy", [drawn], failure)
+
+    counts: dict[str, float] = {}
+    taken = []
+    for _ in range(repetitions):
+        groups = rng.integers(len(difference) // TOGETHER, size=-(-SEEDS // TOGETHER))
+        seeds = (groups[:, None] * TOGETHER + np.arange(TOGETHER)).ravel()[:SEEDS]
+        rows = rng.integers(difference.shape[1], size=drawn)
+        table = difference[seeds][:, rows] + gap / 100
+        at = follow(looks, table, np.zeros_like(table), MARGIN, hidden)
+        counts[at.verdict] = counts.get(at.verdict, 0) + 1
+        taken.append(at.look.seeds)
+    return counts | {"mean_seeds": float(np.mean(taken))}
+
+
+if __name__ == "__main__":
+    main()
