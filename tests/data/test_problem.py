@@ -133,5 +133,22 @@ def test_rules_and_pairs_make_two_classes_and_leaving_out_renumbers():
     assert set(left.labels) == {0, 1, 2}
     with pytest.raises(InputError, match="both given"):
         load_problem("digits", task="label>4", classes="7,1")
+    with pytest.raises(InputError, match="both given"):
+        load_problem("digits", classes="3,8", leave_out="8")
     with pytest.raises(InputError, match="no id column"):
         load_problem("digits", id_column="id")
+
+
+@pytest.mark.parametrize("header", ["a,b,b,y", "a,b,y,y"])
+def test_columns_of_the_same_name_are_refused(tmp_path, header):
+    path = tmp_path / "twice.csv"
+    path.write_text(header + "\n" + "\n".join(f"{k},{k % 7},{k % 5},{k % 2}" for k in range(80)) + "\n")
+    with pytest.raises(InputError, match="columns of the same name"):
+        load_problem(path, "y")
+
+
+def test_other_encodings_get_a_remedy(tmp_path):
+    path = tmp_path / "western.csv"
+    path.write_bytes("größe,y\n1,0\n".encode("latin-1"))
+    with pytest.raises(InputError, match="save it as 'CSV UTF-8'"):
+        load_problem(path, "y")

@@ -201,3 +201,10 @@ def test_latency_is_a_median():
     calls = []
     assert 0 <= row_milliseconds(lambda: calls.append(1)) < 100
     assert len(calls) == 30
+
+
+@pytest.mark.parametrize(
+    ("given", "order"), [([0, 1], [0, 1]), ([True, False], [1, 0]), ([-1.0, 1.0], [0, 1]), (["1", "0"], [1, 0])]
+)
+def test_the_sides_of_a_rule_go_by_their_usual_names(given, order):
+    assert class_order(given, ("not label>4", "label>4"), "teacher") == order

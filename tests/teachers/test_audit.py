@@ -205,3 +205,10 @@ def test_a_teacher_that_is_rightly_unsure_is_not_called_softmaxed_twice():
     z = np.clip(z, -0.45, 0.45)
     assert softmax(z, axis=1).max() < np.e / (np.e + 1)
     assert not any("twice" in warning for warning in audit(problem, z).warnings)
+
+
+def test_a_teacher_that_is_never_wrong_may_have_seen_the_test():
+    problem, _ = made()
+    known = 4 * np.eye(3)[problem.labels]
+    warned(problem, known, "fitted on them")
+    assert not any("fitted on them" in warning for warning in audit(problem, known, out_of_fold=True).warnings)

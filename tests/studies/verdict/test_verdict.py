@@ -159,11 +159,45 @@ def test_bad_settings_are_refused_before_anything_is_trained(tmp_path, change, m
     assert not (tmp_path / "run").exists()
 
 
-def test_arms_have_equal_budgets():
-    from softlabel.studies.practice import choices, recipe_for
+def test_unlabelled_rows_that_are_test_rows_are_left_out(tmp_path):
+    toy = Toy(rows=300)
+    problem = toy.problem()
+    said: list[str] = []
+    more = np.concatenate([toy.inputs[problem.parts["test"]], Toy(rows=50, seed=5).inputs])
+    settings = QUICK | {"seeds": 2}
+    sl.verdict(problem, teacher=toy.truth, transfer=more, folder=tmp_path, note=said.append, **settings)
+    assert any(line.startswith("note: 60 unlabelled rows are validation or test rows") for line in said)
+    with pytest.raises(InputError, match="every unlabelled row"):
+        sl.verdict(problem, teacher=toy.truth, transfer=more[:60], folder=tmp_path / "none", **settings)
 
+
+def test_arms_of_a_seed_share_the_order_of_batches_however_wide(monkeypatch, tmp_path):
+    from softlabel.studies.verdict import cells
+
+    orders: dict[int, set[int]] = {}
+    real = cells.train_cells
+
+    def watched(held, recipe, given, order_seed=None):
+        for cell in given:
+            if cell.stage == "test":
+                orders.setdefault(cell.seed, set()).add(order_seed)
+        return real(held, recipe, given, order_seed)
+
+    monkeypatch.setattr(cells, "train_cells", watched)
+    monkeypatch.setattr(cells, "BUNDLE_NEURONS", 8)  # two students at a time
+    sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path, **(QUICK | {"seeds": 3}))
+    assert sorted(orders) == [0, 1, 2]
+    assert all(len(order) == 1 for order in orders.values())
+
+
+def test_arms_have_equal_budgets():
+    from softlabel.studies.practice import Recipe, choices, recipe_for
+
+    deep = Recipe(epochs=1, batch=1, steps=(1e-3,), temperatures=(2.0, 4.0), smoothings=())
+    assert {choice["step"] for choice in choices(deep, "soft")} <= {choice["step"] for choice in choices(deep, "hard")}
     for radius in (False, True):
         recipe = recipe_for(1000, search_radius=radius)
         counts = {arm: len(choices(recipe, arm)) for arm in ("hard", "soft", "smooth", "transfer")}
+        assert {c["step"] for c in choices(recipe, "soft")} <= {c["step"] for c in choices(recipe, "hard")}
         assert len(set(counts.values())) == 1
         assert all(len({json.dumps(c) for c in choices(recipe, arm)}) == counts[arm] for arm in counts)

@@ -286,9 +286,9 @@ def _method(judged: Judgement) -> list[str]:
     tuned = " and ".join(str(width) for width in tuned_widths(settings))
     tried = len(recipe.temperatures) * len(recipe.steps) * len(recipe.all_radii)
     lines = [
-        f"Students: {settings.family}, Adam, {recipe.epochs} epochs in batches of {recipe.batch}, the same for both "
-        f"arms. Settings ({tried} in each arm) were chosen on validation rows at width {tuned}; other widths take "
-        "those of the nearer one.",
+        f"Students: {settings.family}, Adam, {recipe.epochs} epochs in batches of {recipe.batch}, {recipe.precision} "
+        f"products, the same for both arms. Settings ({tried} in each arm) were chosen on validation rows at width "
+        f"{tuned}; other widths take those of the nearer one.",
         f"Search: widths {', '.join(map(str, settings.widths))}, {settings.seeds} seeds each, then bisection. A width "
         f"passes where the lower tolerance limit (share {settings.share:.0%}) of its accuracies reaches the target.",
     ]

@@ -12,6 +12,7 @@ import torch
 from pydantic import Field
 
 from softlabel.lab import Settings
+from softlabel.numerics import has_bfloat16
 from softlabel.numerics.threads import threads_worth
 
 Arm = Literal["hard", "soft", "smooth", "transfer"]
@@ -20,12 +21,14 @@ SMOOTHINGS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 STEPS = (0.02, 0.1)
 RADII = (5.0, 20.0, 80.0)
 LEAST_STEPS = 800
+MANY_ROWS = 20_000
 
 
 class Recipe(Settings):
     """Adam with a step that falls to 0 by a cosine, biases and a trainable output layer, unless a radius is searched.
 
     radii       radii B to choose from as well (the papers' projection); none: no projection
+    precision   of the matrix products; "bfloat16" where the processor has it and rows are many
     """
 
     epochs: int = Field(ge=1)
@@ -38,6 +41,7 @@ class Recipe(Settings):
     smoothings: tuple[float, ...] = SMOOTHINGS
     radii: tuple[float, ...] = ()
     tuning_seeds: int = Field(default=2, ge=1)
+    precision: Literal["float32", "bfloat16"] = "float32"
 
     @property
     def all_radii(self) -> tuple[float | None, ...]:
@@ -66,8 +70,10 @@ def recipe_for(rows: int, epochs: int | None = None, batch: int | None = None, s
     """Batches and epochs by the number of training rows: at least 8 epochs and 800 steps."""
     batch = batch or (64 if rows < 5_000 else 256)
     epochs = epochs or max(8, math.ceil(LEAST_STEPS / math.ceil(rows / batch)))
-    tuning_seeds = 4 if rows < 5_000 else 2
-    return Recipe(epochs=epochs, batch=batch, radii=RADII if search_radius else (), tuning_seeds=tuning_seeds)
+    return Recipe(
+        epochs=epochs, batch=batch, radii=RADII if search_radius else (), tuning_seeds=4 if rows < 5_000 else 2,
+        precision="bfloat16" if rows >= MANY_ROWS and has_bfloat16() else "float32",
+    )  # fmt: skip
 
 
 def threads_of(recipe: Recipe, inputs: int, neurons: int) -> int:

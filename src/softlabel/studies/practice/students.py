@@ -17,7 +17,7 @@ from softlabel.networks.student_model import StudentModel
 from softlabel.studies.practice.held import Held
 from softlabel.studies.practice.recipe import Recipe, StudentCell
 
-WATCHED_ROWS, WATCHES = 512, 12
+WATCHED_ROWS, WATCHES = 512, 10
 TINY = 1e-12
 
 
@@ -77,7 +77,8 @@ def _train(held: Held, recipe: Recipe, cells: list[StudentCell], extended: bool,
 
     run = train_students(
         inputs, students, labels, iterations=steps, batch_size=recipe.batch, order_seed=order_seed,
-        optimiser="adam", schedule="cosine", observe=watch, observe_every=max(1, steps // WATCHES),
+        optimiser="adam", schedule="cosine", precision=recipe.precision, observe=watch,
+        observe_every=max(1, steps // WATCHES),
     )  # fmt: skip
     return [
         Measured(cell, trained.network, course.of(k), *course.state(trained.network, trained.settings))

@@ -273,7 +273,8 @@ def _method(judged: Judgement) -> list[str]:
     looks = ", ".join(f"{look.seeds} (may fail with {look.failure:.4f})" for look in judged.looks)
     return [
         f"Students: two layers, {settings.width} neurons, biases and output layer trained, Adam with a step that falls "
-        f"to 0 by a cosine, {recipe.epochs} epochs in batches of {recipe.batch}; the same for every arm.",
+        f"to 0 by a cosine, {recipe.epochs} epochs in batches of {recipe.batch}; "
+        f"{recipe.precision} products; the same for every arm.",
         f"Choice: {tried} settings in each arm (soft: temperature × step, smoothing: smoothing × step, hard: steps), "
         f"by mean {settings.metric} on validation rows over {recipe.tuning_seeds} seeds of their own.",
         "Test: fresh seeds, the same for every arm; test rows are read once, after the choice. Four seeds at a "
