@@ -9,14 +9,18 @@ only: counted are widths whose students fall below 90% so far that chance does i
 """
 
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.stats import binom
 
 from benchmarks.measure import write
 from softlabel.data.problem import Problem, load_problem
+from softlabel.lab import cores
 from softlabel.lab.scores import example_scores
 from softlabel.studies.plan import plan
 from softlabel.studies.practice import Held, StudentCell, recipe_for, train_cells
@@ -30,7 +34,8 @@ SHARE = 0.9
 
 
 def main() -> None:
-    found = [check_plan(number) for number in range(PLANS)]
+    with ProcessPoolExecutor(cores(), get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        found = list(pool.map(check_plan, range(PLANS)))
     shares = [share for row in found for share in row["reached"].values() if share is not None]
     below = [share for share in shares if binom.cdf(round(share * FRESH), FRESH, SHARE) < 0.01]
     answered = len(shares)
