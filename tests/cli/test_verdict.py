@@ -47,8 +47,7 @@ def test_people_get_a_table_and_sentences(tmp_path, capsys):
     assert "Report:" in said
 
 
-def test_unlabelled_rows_come_from_a_file(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("softlabel.teachers.automatic.NETWORK_WIDTH", 8, raising=False)
+def test_unlabelled_rows_come_from_a_file(tmp_path, capsys):
     data = write_sheet(tmp_path / "t.csv", rows=200)
     more = pl.read_csv(write_sheet(tmp_path / "m.csv", seed=3)).drop("sick", "patient").select("height", "age", "blood")
     more.write_csv(tmp_path / "more.csv")

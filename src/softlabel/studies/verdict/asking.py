@@ -149,5 +149,4 @@ def _facts(
         "teacher_metric": score,
         "theory": theory_facts(held, THEORY_ERROR, seed),
         "warnings": warnings,
-        "notes": list(held.problem.notes),
     }  # fmt: skip
