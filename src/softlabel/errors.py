@@ -37,3 +37,15 @@ def require(condition: bool, message: str) -> None:
     """Raise `InputError(message)` unless the condition holds."""
     if not condition:
         raise InputError(message)
+
+
+def few(names: Iterable[object], most: int = 8) -> str:
+    """The first few names of a list that may be long."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(str(name) for name in names[:most]) + more
+
+
+def quoted(names: Iterable[object], most: int = 8) -> str:
+    """The same, each name in quotes."""
+    return few([f"'{name}'" for name in names], most)

@@ -214,9 +214,48 @@ def test_a_named_set_brings_its_labels(here, capsys):
     assert found["accuracy"] == pytest.approx((model.predict(held.inputs) == held.labels).mean())
     assert "any that the model learned from included" in errors
     digits_student(("not label>4", "label>4")).save(here / "two.safetensors")
-    found, errors = answer(capsys, "two.safetensors", "digits")
-    assert found["accuracy"] is None
-    assert "labels that are no classes of the model (0, 1, 2, 3, 4, 5, 6, 7, 8, 9): no scores" in errors
+    found, _ = answer(capsys, "two.safetensors", "digits")
+    two = StudentModel.load(here / "two.safetensors")
+    assert found["accuracy"] == pytest.approx((two.predict(held.inputs) == (held.labels > 4)).mean())
+    for classes in (("not label==cat", "label==cat"), ("a", "b")):
+        digits_student(classes).save(here / "two.safetensors")
+        found, errors = answer(capsys, "two.safetensors", "digits")
+        assert found["accuracy"] is None
+        assert "labels that are no classes of the model (0, 1, 2, 3, 4, 5, 6, 7 and 2 more): no scores" in errors
+
+
+@pytest.mark.parametrize(
+    ("rule", "labels", "sides"),
+    [
+        ("label>4", [3, 5, 7, 4], [0, 1, 1, 0]),
+        ("label>4", [5, 6, 5, 6], [1, 1, 1, 1]),
+        ("label in 0,2,4", ["0", "1", "2", "3"], [1, 0, 1, 0]),
+        ("label==cat", ["dog", "cat", "bird", "cat"], [0, 1, 0, 1]),
+        ("label!=cat", ["dog", "dog", "dog", "dog"], [1, 1, 1, 1]),
+    ],
+)
+def test_a_rule_tells_its_sides_from_the_labels(here, capsys, rule, labels, sides):
+    model = StudentModel(student().network, student().scaler, (f"not {rule}", rule), COLUMNS)
+    model.save(here / "r.safetensors")
+    x = inputs(4, seed=4)
+    pl.DataFrame(x, schema=list(COLUMNS)).with_columns(pl.Series("y", labels)).write_csv(here / "r.csv")
+    found, _ = answer(capsys, "r.safetensors", "r.csv", "--label", "y")
+    assert found["accuracy"] == (model.predict(x) == sides).mean()
+
+
+def test_a_rule_about_numbers_needs_numbers(here, capsys):
+    StudentModel(student().network, student().scaler, ("not label>4", "label>4"), COLUMNS).save(here / "r.safetensors")
+    assert run(["predict", "r.safetensors", "t.csv", "--label", "kind"]) == 2
+    assert "task 'label>4' compares numbers, and 'café' is none" in capsys.readouterr().err
+
+
+def test_classes_that_differ_in_their_zeros_stay_apart(here, capsys):
+    model = StudentModel(student().network, student().scaler, ("01", "1"), COLUMNS)
+    model.save(here / "z.safetensors")
+    x = inputs(20, seed=4)
+    said = [("01", "1")[place] for place in model.predict(x)]
+    pl.DataFrame(x, schema=list(COLUMNS)).with_columns(pl.Series("y", said)).write_parquet(here / "z.parquet")
+    assert answer(capsys, "z.safetensors", "z.parquet", "--label", "y")[0]["accuracy"] == 1
 
 
 @pytest.fixture(scope="module")

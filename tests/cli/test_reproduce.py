@@ -159,6 +159,6 @@ def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(command, folder
         pytest.skip("it had finished before the interrupt came")
     assert process.returncode == 130
     assert errors.strip().splitlines()[-1] == "softlabel: interrupted"
-    assert f"what is finished is kept in {out}" in errors
+    assert "what is finished is kept" in errors
     assert subprocess.run([*call, "--json"], capture_output=True, env=environment).returncode == 0
     assert contents(out) == contents(folder)

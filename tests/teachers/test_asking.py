@@ -106,10 +106,10 @@ def test_options_that_do_not_belong_to_a_teacher(tmp_path):
 @pytest.mark.parametrize(
     ("transfer", "message"),
     [
-        (np.zeros((3, 2)), r"must have the data's 3 columns, got shape \(3, 2\)"),
+        (np.zeros((3, 2)), "must have the data's 3 columns, they have 2"),
         (np.zeros((0, 3)), r"got shape \(0, 3\)"),
         (np.zeros(3), r"got shape \(3,\)"),
-        (np.array([[0, 1, np.nan]]), r"missing or infinite values \(first: row 1, column 3\)"),
+        (np.array([[0, 1, np.nan]]), r"missing or infinite values \(first in row 1, column 3\)"),
         (np.array([["a", "b", "c"]]), "must be numbers"),
     ],
 )

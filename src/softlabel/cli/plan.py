@@ -1,5 +1,6 @@
 """`softlabel plan`: how small can the student be?"""
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -50,8 +51,8 @@ def plan(
 
     Example: softlabel plan cifar10 --classes cat,dog --family vgg --teacher vgg8+3 --accuracy 0.7 --seeds 3
     """
+    from softlabel.cli.answering import run_and_answer
     from softlabel.cli.practice import again_command, load_pictures, load_practice
-    from softlabel.cli.progress import study_progress
     from softlabel.errors import require, unknown
     from softlabel.studies.plan import plan as ask
     from softlabel.studies.plan.settings import LADDERS
@@ -71,25 +72,13 @@ def plan(
     else:
         problem = load_pictures(data, classes, size, seed)
     ladder = None if widths is None else options.whole_numbers(widths, "--widths")
-    try:
-        with study_progress() as watch:
-            found = ask(
-                problem, teacher=teacher, accuracy=accuracy, widths=ladder, seeds=seeds, share=share,
-                confidence=confidence, confirm=confirm, rival=rival, family=family, epochs=epochs, batch=batch_size,
-                search_radius=search_radius, seed=seed, folder=out, teacher_output=teacher_output,
-                teacher_kind=teacher_kind, id_column=id_column, again=again_command("plan"), note=options.note,
-                watch=watch,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        options.note("what is finished is kept; the same command goes on from there")
-        raise
-    if as_json:
-        options.answer(found.document)
-        return
-    _show(found.document)
-    for line in found.summary:
-        print(line)
-    print(f"\nReport: {found.page}")
+    run = partial(
+        ask, problem, teacher=teacher, accuracy=accuracy, widths=ladder, seeds=seeds, share=share,
+        confidence=confidence, confirm=confirm, rival=rival, family=family, epochs=epochs, batch=batch_size,
+        search_radius=search_radius, seed=seed, folder=out, teacher_output=teacher_output, teacher_kind=teacher_kind,
+        id_column=id_column, again=again_command("plan"), note=options.note,
+    )  # fmt: skip
+    run_and_answer(lambda watch: run(watch=watch), _show, as_json)
 
 
 def _show(document: dict[str, Any]) -> None:

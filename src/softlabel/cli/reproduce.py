@@ -1,5 +1,6 @@
 """`softlabel reproduce`: a table or figure of the papers, run again with statistics."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +37,7 @@ def reproduce(
 
     Example: softlabel reproduce table1 --preset paper --executor dask --scheduler tcp://10.0.0.1:8786
     """
-    from softlabel.cli.progress import study_progress
+    from softlabel.cli.answering import run_and_answer
     from softlabel.studies.running import reproduce as run
     from softlabel.studies.running import study_settings, with_data
 
@@ -47,33 +48,15 @@ def reproduce(
     again += f" --settings {settings.name}" if settings else ""
     again += f" --data {data}" if data else ""
     again += f" --seed {seed}" if seed is not None else ""
-    try:
-        with study_progress() as watch:
-            done = run(
-                name,
-                chosen,
-                folder,
-                executor=executor,
-                workers=workers,
-                threads=threads,
-                scheduler=scheduler,
-                watch=watch,
-                again=again,
-            )
-    except KeyboardInterrupt:
-        options.note(f"what is finished is kept in {folder}; the same command goes on from there")
-        raise
-    if as_json:
-        options.answer(done.document)
-        return
-    if "rows" in done.document:
-        _show(done.document)
-    for line in done.summary:
-        print(line)
-    print(f"\nReport: {done.page}")
+    study = partial(run, name, chosen, folder, executor=executor, workers=workers, threads=threads,
+                    scheduler=scheduler, again=again)  # fmt: skip
+    run_and_answer(lambda watch: study(watch=watch), _show, as_json)
 
 
 def _show(document: dict) -> None:
+    if "rows" not in document:  # Table 1 alone has them
+        return
+
     def interval(part: dict) -> str:
         return f"{part['mean']:.2f} ±{(part['high'] - part['low']) / 2:.2f}"
 

@@ -1,5 +1,6 @@
 """`softlabel verdict`: should you distil?"""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,31 +49,19 @@ def verdict(
 
     Example: softlabel verdict heart.csv --label sick --drop patient --transfer unlabelled.csv
     """
+    from softlabel.cli.answering import run_and_answer
     from softlabel.cli.practice import again_command, load_practice, load_transfer
-    from softlabel.cli.progress import study_progress
     from softlabel.studies.verdict import verdict as ask
 
     problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed)
     unlabelled = None if transfer is None else load_transfer(transfer, problem, drop)
-    again = again_command("verdict")
-    try:
-        with study_progress() as watch:
-            found = ask(
-                problem, teacher=teacher, width=width, metric=metric, margin=margin, seeds=seeds,
-                confidence=confidence, transfer=unlabelled, epochs=epochs, batch=batch_size,
-                search_radius=search_radius, seed=seed, folder=out, teacher_output=teacher_output,
-                teacher_kind=teacher_kind, id_column=id_column, again=again, note=options.note, watch=watch,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        options.note("what is finished is kept; the same command goes on from there")
-        raise
-    if as_json:
-        options.answer(found.document)
-        return
-    _show(found.document)
-    for line in found.summary:
-        print(line)
-    print(f"\nReport: {found.page}")
+    run = partial(
+        ask, problem, teacher=teacher, width=width, metric=metric, margin=margin, seeds=seeds, confidence=confidence,
+        transfer=unlabelled, epochs=epochs, batch=batch_size, search_radius=search_radius, seed=seed, folder=out,
+        teacher_output=teacher_output, teacher_kind=teacher_kind, id_column=id_column,
+        again=again_command("verdict"), note=options.note,
+    )  # fmt: skip
+    run_and_answer(lambda watch: run(watch=watch), _show, as_json)
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -1,19 +1,16 @@
 """Images with classes, from a named set, a file of arrays, or a folder with one subfolder for each class."""
 
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 
 from softlabel.data.catalogue import CATALOGUE, find
+from softlabel.data.class_names import class_name
 from softlabel.data.loading import load
+from softlabel.data.pictures import ENDINGS, as_pixels, open_picture, picture_files, picture_pixels, read_arrays
 from softlabel.errors import InputError, require
-
-ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,63 +65,27 @@ def _named(name: str, classes: str | Sequence[str] | None) -> ImageSet:
 
 
 def _arrays(path: Path) -> ImageSet:
-    try:
-        with path.open("rb") as file:
-            held = np.load(file, allow_pickle=False)
-            if not isinstance(held, NpzFile):
-                raise InputError(f"'{path}' is one array, not an NPZ file with images and labels")
-            missing = {"images", "labels"} - set(held.files)
-            require(
-                not missing, f"'{path}' has no array '{', '.join(sorted(missing))}'; it holds {', '.join(held.files)}"
-            )
-            images, labels = held["images"], held["labels"]
-    except InputError:
-        raise
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
-        raise InputError(f"'{path}' cannot be read as an NPZ file: {problem}") from None
-    require(
-        images.ndim in (3, 4) and images.dtype.kind in "uif",
-        f"'{path}': images must be numbers, (n, height, width[, channels]) or (n, channels, height, width), got "
-        f"{images.dtype} {images.shape}",
-    )
-    require(images.size > 0, f"'{path}' holds no images")
-    require(labels.shape == (len(images),), f"'{path}': {len(images)} images, but labels have shape {labels.shape}")
+    images, labels = read_arrays(path, ("images", "labels"))
+    assert labels is not None
     if images.ndim == 3:
         images = images[:, None]
     elif images.shape[-1] in (1, 3, 4) and images.shape[1] not in (1, 3, 4):
         images = images.transpose(0, 3, 1, 2)
-    pixels = images.astype(np.float32)
-    require(bool(np.isfinite(pixels).all()), f"'{path}': images hold values that are not finite")
-    if images.dtype.kind in "ui":
-        pixels = pixels / np.float32(np.iinfo(images.dtype).max if images.dtype.itemsize == 1 else 255)
-    require(
-        float(pixels.min()) >= 0 and float(pixels.max()) <= 1,
-        f"'{path}': pixels must be whole numbers up to 255, or fractions from 0 to 1, got {pixels.min():g} to "
-        f"{pixels.max():g}; networks standardise by themselves",
-    )
     names, places = np.unique(labels, return_inverse=True)
     _enough(path, names)
-    return ImageSet(path.name, pixels, places, tuple(str(name) for name in names))
+    return ImageSet(path.name, as_pixels(path, images), places, tuple(class_name(name) for name in names))
 
 
 def _folder(path: Path, size: int | None) -> ImageSet:
-    from PIL import Image, UnidentifiedImageError
-
     names = sorted(child.name for child in path.iterdir() if child.is_dir())
     _enough(path, names)
     pixels: list[np.ndarray] = []
     labels: list[int] = []
     for place, name in enumerate(names):
-        files = sorted(file for file in (path / name).iterdir() if file.suffix.lower() in ENDINGS)
+        files = picture_files(path / name)
         require(len(files) > 0, f"class folder '{path / name}' holds no images ({', '.join(sorted(ENDINGS))})")
         for file in files:
-            try:
-                with Image.open(file) as image:
-                    held = image.convert("RGB")
-                    held = held if size is None else held.resize((size, size), Image.Resampling.BILINEAR)
-                    pixels.append(np.asarray(held, dtype=np.float32).transpose(2, 0, 1) / np.float32(255))
-            except (OSError, UnidentifiedImageError) as problem:
-                raise InputError(f"'{file}' cannot be read as an image: {problem}") from None
+            pixels.append(picture_pixels(open_picture(file), None if size is None else (size, size)))
             require(
                 pixels[-1].shape == pixels[0].shape,
                 f"'{file}' has {pixels[-1].shape[2]} × {pixels[-1].shape[1]} pixels, others "

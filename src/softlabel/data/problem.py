@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE
+from softlabel.data.class_names import class_name, rule_sides
 from softlabel.data.loading import load
 from softlabel.data.rules import binary_rule, class_names, class_pair
 from softlabel.data.rules import leave_out as labels_left
@@ -61,7 +62,7 @@ class Problem:
     ) -> "Problem":
         """From arrays or frames in memory; labels may be numbers or names."""
         columns = tuple(map(str, inputs.columns)) if hasattr(inputs, "columns") else None
-        table = _number_table(inputs, name)
+        table = number_table(inputs, name)
         given = np.asarray(labels)
         if given.ndim == 2 and given.shape[1] == 1:
             given = given[:, 0]
@@ -73,7 +74,7 @@ class Problem:
         require(not missing.any(), f"labels: {missing.sum()} are missing (first in row {np.argmax(missing) + 1})")
         values, codes = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)
         require(len(values) >= 2, f"labels have one class only ({values[:1].tolist()}): two are needed")
-        classes = tuple(_class_name(value) for value in values.tolist())
+        classes = tuple(class_name(value) for value in values.tolist())
         problem = cls(
             name, table, codes.astype(np.int64), classes, {}, Scaler("none"), columns,
             np.arange(len(table)), len(table), source=inputs,
@@ -174,7 +175,7 @@ def load_problem(
         kept = np.flatnonzero(np.isin(codes, labels_left(leave_out, names)))
     codes = codes[kept]
     if task is not None:
-        codes, names = (binary_rule(task, codes, names) > 0).astype(np.int64), (f"not {task.strip()}", task.strip())
+        codes, names = (binary_rule(task, codes, names) > 0).astype(np.int64), rule_sides(task)
     elif classes is not None:  # in the order they were named
         first = class_pair(classes, names)[0]
         codes, names = (codes != first).astype(np.int64), tuple(class_names(classes))
@@ -209,13 +210,15 @@ def _check_classes(problem: Problem) -> None:
         )
 
 
-def _number_table(inputs: Any, name: str) -> np.ndarray:
+def number_table(inputs: Any, name: str) -> np.ndarray:
     """Inputs as float32 (n, d); anything that is not a finite number is refused with its place."""
     try:
         with np.errstate(over="ignore"):
             table = np.asarray(inputs, dtype=np.float32)
     except (TypeError, ValueError) as problem:
-        raise InputError(f"{name}: inputs must be numbers; encode text columns first ({problem})") from None
+        raise InputError(
+            f"{name}: inputs must be numbers; encode text columns first ({str(problem).splitlines()[0]})"
+        ) from None
     require(
         table.ndim == 2 and min(table.shape) >= 1, f"{name}: inputs must be a table (n, d), got shape {table.shape}"
     )
@@ -226,7 +229,3 @@ def _number_table(inputs: Any, name: str) -> np.ndarray:
             "fill them in or remove these rows"
         )
     return table
-
-
-def _class_name(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

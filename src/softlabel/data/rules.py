@@ -49,10 +49,22 @@ def class_names(names: str | Sequence[str | int]) -> list[str]:
 
 
 def binary_rule(rule: str, labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """+1 where the rule holds and −1 elsewhere, as float32 (n,).
+    """+1 where the rule holds and −1 elsewhere, as float32 (n,); a rule that puts all on one side is an error."""
+    y = np.where(rule_holds(rule, classes)[labels], np.float32(1), np.float32(-1))
+    if len(y) and (y == y[0]).all():
+        raise InputError(
+            f"task '{rule}' puts every example on one side ({'+1' if y[0] > 0 else '−1'}): "
+            f"choose a rule that divides the classes {', '.join(_present(labels, classes))}"
+        )
+    return y
+
+
+def rule_holds(rule: str, classes: Sequence[str], of_all: bool = True) -> np.ndarray:
+    """For which classes a rule holds, (K,).
 
     A rule is `label>4`, with any of > >= < <= == !=, or `label in 0,2,4`. Classes are named by number or by
-    name; names have no order, so > >= < <= take numbers only.
+    name; names have no order, so > >= < <= take numbers only. Where `classes` are not `of_all` that the rule was made
+    for, it may name others, and numbers do not stand for the places of names.
     """
     parsed = _RULE.fullmatch(rule)
     if parsed is None:
@@ -63,17 +75,15 @@ def binary_rule(rule: str, labels: np.ndarray, classes: Sequence[str]) -> np.nda
         bound = _number(text)
         if bound is None:
             raise InputError(f"task '{rule}' compares with '{text}', which is no number: use ==, != or in for names")
-        side = _ORDERS[sign](values, bound)
-    else:
-        named = [find_class(name, classes) for name in (class_names(text) if sign == "in" else [text])]
-        side = np.isin(np.arange(len(classes)), named) != (sign == "!=")
-    y = np.where(side[labels], np.float32(1), np.float32(-1))
-    if len(y) and (y == y[0]).all():
-        raise InputError(
-            f"task '{rule}' puts every example on one side ({'+1' if y[0] > 0 else '−1'}): "
-            f"choose a rule that divides the classes {', '.join(_present(labels, classes))}"
-        )
-    return y
+        name = next((name for name in classes if not of_all and _number(name) is None), None)
+        if name is not None:
+            raise InputError(f"task '{rule}' compares numbers, and '{name}' is none")
+        return _ORDERS[sign](values, bound)
+    named = class_names(text) if sign == "in" else [text]
+    if not of_all:
+        named = [name for name in named if _is_class(name, classes)]
+    places = [find_class(name, classes) for name in named]
+    return np.isin(np.arange(len(classes)), places) != (sign == "!=")
 
 
 def class_pair(names: str | Sequence[str | int], classes: Sequence[str]) -> tuple[int, int]:
@@ -101,6 +111,14 @@ def leave_out(names: str | Sequence[str | int], classes: Sequence[str]) -> list[
             f"leaving out {','.join(class_names(names))} keeps {len(kept)} of {len(classes)} classes: keep at least two"
         )
     return kept
+
+
+def _is_class(name: str, classes: Sequence[str]) -> bool:
+    try:
+        find_class(name, classes)
+    except InputError:
+        return False
+    return True
 
 
 def _present(labels: np.ndarray, classes: Sequence[str]) -> list[str]:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from softlabel.data.class_names import class_name
 from softlabel.data.dataset import Dataset
 from softlabel.data.table_files import Table, read_table
-from softlabel.errors import InputError
+from softlabel.errors import InputError, few
 
 _BLOCK = 4096
-_SHOWN = 5
 
 
 def load_table(
@@ -37,7 +37,7 @@ def load_table(
     inputs, columns, image_shape, notes = table.inputs, table.columns, table.image_shape, []
     constant = low == high
     if constant.any():
-        names = _few([name for name, flat in zip(columns, constant, strict=True) if flat])
+        names = few([name for name, flat in zip(columns, constant, strict=True) if flat])
         count = int(constant.sum())
         if keep_constant or mmap:
             notes.append(f"{count} constant columns are kept: {names}")
@@ -81,13 +81,13 @@ def encode_labels(table: Table) -> tuple[np.ndarray, tuple[str, ...]]:
         raw = raw.astype(str)
     values, codes = np.unique(raw, return_inverse=True)
     if len(values) < 2:
-        raise InputError(f"{where} has one class only ('{_class_name(values[0])}'): two are needed")
+        raise InputError(f"{where} has one class only ('{class_name(values[0])}'): two are needed")
     if len(values) > max(20, len(raw) // 2):
         raise InputError(
             f"{where} has {len(values)} different values in {len(raw)} rows, so it does not name classes: "
             f"choose another --label or put its values into classes first"
         )
-    return codes.astype(np.int64), tuple(map(_class_name, values.tolist()))
+    return codes.astype(np.int64), tuple(map(class_name, values.tolist()))
 
 
 def contradictions(inputs: np.ndarray, labels: np.ndarray) -> list[tuple[int, int]]:
@@ -153,23 +153,9 @@ class _Found:
 
     def describe(self, columns: Sequence[str]) -> str:
         at = np.flatnonzero(self.counts).tolist()
-        return _few([f"column '{columns[i]}' ({self.counts[i]}, first in row {self.first[i] + 1})" for i in at])
+        return few([f"column '{columns[i]}' ({self.counts[i]}, first in row {self.first[i] + 1})" for i in at])
 
 
 def _blocks(inputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     for start in range(0, len(inputs), _BLOCK):
         yield start, np.ascontiguousarray(inputs[start : start + _BLOCK])
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
-def _class_name(value: object) -> str:
-    """A class called 1.0 is '1', for labels that passed through a float column; True is 'true'."""
-    if isinstance(value, bool | np.bool_):
-        return str(value).lower()
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from softlabel.errors import require
-from softlabel.estimators.fitting import ask_teacher, classes_of, clone_with_teacher, rows_that_count, seed_of
+from softlabel.estimators.fitting import classes_of, clone_with_teacher, rows_that_count, seed_of, teacher_probabilities
 from softlabel.estimators.two_layer import TwoLayerClassifier
 
 _RANDOM = re.compile(r"(^|__)random_state$")
@@ -144,7 +144,7 @@ class _Rows:
 
     def ask(self, teacher: Any, rows: np.ndarray) -> np.ndarray:
         """A fitted teacher's probabilities for these rows, (rows, K)."""
-        return ask_teacher(teacher, self._inputs(rows), self.classes)
+        return teacher_probabilities(teacher, self._inputs(rows), self.classes)
 
     def labelled(self, teacher: Any, splits: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """Probabilities for all rows that count, each by a copy of the teacher that has not seen it."""

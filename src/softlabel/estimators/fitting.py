@@ -1,7 +1,6 @@
 """What a classifier is fitted on: rows that count, classes by number, soft labels in the order of the classes."""
 
 import copy
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, few, require
 from softlabel.networks.losses import SUM_TOLERANCE
 
 
@@ -33,7 +32,7 @@ def rows_that_count(sample_weight: Any, rows: int) -> tuple[np.ndarray, np.ndarr
 def classes_of(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes, sorted (K,), and each row's number among them (n,)."""
     classes, codes = np.unique(y, return_inverse=True)
-    require(len(classes) >= 2, f"y has one class only ({_listed(classes)}); a classifier needs at least two")
+    require(len(classes) >= 2, f"y has one class only ({few(classes)}); a classifier needs at least two")
     return classes, codes
 
 
@@ -48,7 +47,7 @@ def checked_soft_labels(given: Any, classes: np.ndarray, rows: int) -> np.ndarra
     wanted = f"({rows}, {len(classes)})" + (f" or ({rows},)" if len(classes) == 2 else "")
     require(
         p.shape == (rows, len(classes)),
-        f"soft_labels must have shape {wanted}, one column for each class of y ({_listed(classes)}), got {p.shape}",
+        f"soft_labels must have shape {wanted}, one column for each class of y ({few(classes)}), got {p.shape}",
     )
     bad = np.argwhere(~((p >= 0) & (p <= 1)))
     if len(bad):
@@ -62,7 +61,7 @@ def checked_soft_labels(given: Any, classes: np.ndarray, rows: int) -> np.ndarra
     return p / total[:, None]
 
 
-def ask_teacher(teacher: Any, inputs: Any, classes: np.ndarray) -> np.ndarray:
+def teacher_probabilities(teacher: Any, inputs: Any, classes: np.ndarray) -> np.ndarray:
     """A fitted teacher's probabilities (n, K), its columns in the order of `classes`.
 
     A teacher without `classes_` is taken to answer in this order already.
@@ -75,7 +74,7 @@ def ask_teacher(teacher: Any, inputs: Any, classes: np.ndarray) -> np.ndarray:
     known = list(getattr(teacher, "classes_", classes))
     if set(known) != set(classes):
         raise InputError(
-            f"the teacher knows the classes {_listed(known)}, y has {_listed(classes)}: fit both on the same classes"
+            f"the teacher knows the classes {few(known)}, y has {few(classes)}: fit both on the same classes"
         )
     require(
         p.ndim == 2 and p.shape[1] == len(known),
@@ -101,8 +100,3 @@ def clone_with_teacher(estimator: Any) -> Any:
     twin: Any = BaseEstimator.__sklearn_clone__(bare)
     twin.teacher = estimator.teacher
     return twin
-
-
-def _listed(classes: Sequence[Any] | np.ndarray, most: int = 8) -> str:
-    names = [str(one) for one in classes]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

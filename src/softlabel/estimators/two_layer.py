@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softlabel.data.scaling import Scaler
 from softlabel.errors import InputError, require
 from softlabel.estimators.fitting import (
-    ask_teacher,
     checked_soft_labels,
     classes_of,
     clone_with_teacher,
     rows_that_count,
     seed_of,
+    teacher_probabilities,
 )
 from softlabel.networks.losses import Labels, hard_labels, soft_labels
 from softlabel.networks.pgd import count_steps, train_students
@@ -120,7 +120,7 @@ class TwoLayerClassifier(ClassifierMixin, BaseEstimator):
         if soft_labels is not None:
             soft = checked_soft_labels(soft_labels, classes, len(table))[rows]
         elif self.teacher is not None:
-            soft = ask_teacher(self.teacher, X if hasattr(X, "columns") else table, classes)
+            soft = teacher_probabilities(self.teacher, X if hasattr(X, "columns") else table, classes)
             soft = checked_soft_labels(soft, classes, len(table))[rows]
         else:
             soft = None

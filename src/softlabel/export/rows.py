@@ -4,6 +4,7 @@ Columns are found by name where both have names, and by position otherwise. Labe
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,16 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE, find
+from softlabel.data.class_names import class_name, plain_name, rule_of
 from softlabel.data.loading import load
+from softlabel.data.rules import rule_holds
 from softlabel.data.table_files import read_frame, read_inputs, read_table
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, few, require
 from softlabel.export.loading import Model
 from softlabel.export.pictures import read_pictures
 
 if TYPE_CHECKING:
     import polars
 
-_SHOWN = 10
 _NAMED_FILES = (".csv", ".parquet")
 
 
@@ -69,22 +71,21 @@ def _by_name(model: Model, path: Path, label: str | None, id_column: str | None,
     names = frame.columns
     apart = [name for name in (label, id_column) if name is not None]
     for name in [*apart, *drop]:
-        require(name in names, f"'{path}' has no column '{name}': there are {_few(names)}")
+        require(name in names, f"'{path}' has no column '{name}': there are {few(names)}")
     notes = []
     if _has_names(model):
         wanted = model.columns or ()
         require(label not in wanted, f"'{path}': column '{label}' is an input of the model, so it is not the label")
         lost = [name for name in wanted if name in drop]
-        require(not lost, f"'{path}': the model needs column {_few(lost)}: leave out --drop for it")
+        require(not lost, f"'{path}': the model needs column {few(lost)}: leave out --drop for it")
         missing = [name for name in wanted if name not in names]
         require(
             not missing,
-            f"'{path}' lacks {len(missing)} of the model's {len(wanted)} columns: {_few(missing)}; "
-            f"it has {_few(names)}",
+            f"'{path}' lacks {len(missing)} of the model's {len(wanted)} columns: {few(missing)}; it has {few(names)}",
         )
         extra = [name for name in names if name not in {*wanted, *apart, *drop}]
         if extra:
-            notes.append(f"columns that are not the model's are ignored: {_few(extra)}")
+            notes.append(f"columns that are not the model's are ignored: {few(extra)}")
         table = read_inputs(path, [name for name in names if name not in wanted])
         inputs = table.inputs[:, [table.columns.index(name) for name in wanted]]
         columns = tuple(wanted)
@@ -92,7 +93,7 @@ def _by_name(model: Model, path: Path, label: str | None, id_column: str | None,
         kept = [name for name in names if name not in {*apart, *drop}]
         require(
             not all(map(_is_number, names)) or kept == list(map(str, range(len(kept)))),
-            f"'{path}' has no column names, its first line is numbers ({_few(names, 3)}): add a line of names",
+            f"'{path}' has no column names, its first line is numbers ({few(names, 3)}): add a line of names",
         )
         _check_count(model, path, kept)
         table = read_inputs(path, [name for name in names if name not in kept])
@@ -115,7 +116,11 @@ def _by_place(model: Model, path: Path, label: str | None, id_column: str | None
 def _named_set(model: Model, name: str) -> Rows:
     held = load(name)
     _check_count(model, Path(name), range(held.inputs.shape[1]))
-    return _with_own_labels(model, held.inputs, [held.classes[place] for place in held.labels], f"data set '{name}'")
+    names, rule = list(held.classes), rule_of(model.classes)
+    if rule is not None:
+        with suppress(InputError):  # a rule about other classes: there are no scores then
+            names = [model.classes[int(holds)] for holds in rule_holds(rule, held.classes)]
+    return _with_own_labels(model, held.inputs, [names[place] for place in held.labels], f"data set '{name}'")
 
 
 def _pictures(model: Model, source: str | Path) -> Rows:
@@ -131,7 +136,7 @@ def _with_own_labels(model: Model, inputs: np.ndarray, names: Sequence[str], whe
     """Labels that nobody asked for: of use where they are the model's classes."""
     others = sorted(set(names) - set(model.classes))
     if others:
-        return Rows(inputs, notes=(f"{where} has labels that are no classes of the model ({_few(others)}): no scores",))
+        return Rows(inputs, notes=(f"{where} has labels that are no classes of the model ({few(others)}): no scores",))
     return Rows(
         inputs,
         _places(names, model, where),
@@ -140,30 +145,28 @@ def _with_own_labels(model: Model, inputs: np.ndarray, names: Sequence[str], whe
 
 
 def _places(values: Sequence[object], model: Model, where: str) -> np.ndarray:
-    """Labels as places in the model's classes."""
-    names = [_text(value) for value in values]
+    """Labels as places in the model's classes; a rule's two sides are told by the rule."""
+    names = ["" if value is None or value != value else class_name(value) for value in values]
     empty = [row for row, name in enumerate(names) if name == ""]
     require(
         not empty,
         f"{where} has {len(empty)} missing values (first in row {empty[0] + 1 if empty else 0}): fill them in, remove "
         "these rows, or leave out --label",
     )
-    known = {_text(name): place for place, name in enumerate(model.classes)}
-    others = sorted(set(names) - set(known))
-    require(
-        not others,
-        f"{where} holds {_few(others)}, which the model does not know: its classes are {_few(model.classes)}",
-    )
-    return np.array([known[name] for name in names], dtype=np.int64)
-
-
-def _text(value: object) -> str:
-    """A label as text: 1.0 is '1', True and 'True' are 'true', nothing and NaN are ''."""
-    if value is None or value != value:
-        return ""
-    if isinstance(value, bool) or value in ("True", "False"):
-        return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    spellings = {plain_name(name): place for place, name in enumerate(model.classes)}
+    exact = {name: place for place, name in enumerate(model.classes)}
+    places = {name: exact.get(name, spellings.get(plain_name(name))) for name in set(names)}
+    others = sorted(name for name, place in places.items() if place is None)
+    rule = rule_of(model.classes)
+    if others and rule is not None:
+        present = sorted(places)
+        places = dict(zip(present, map(int, rule_holds(rule, present, of_all=False)), strict=True))
+    else:
+        require(
+            not others,
+            f"{where} holds {few(others)}, which the model does not know: its classes are {few(model.classes)}",
+        )
+    return np.array([places[name] for name in names], dtype=np.int64)
 
 
 def _has_names(model: Model) -> bool:
@@ -187,7 +190,7 @@ def _check_numbers(path: Path, inputs: np.ndarray, columns: Sequence[str]) -> No
             for place in np.flatnonzero(bad.any(axis=0)).tolist()
         ]
         raise InputError(
-            f"'{path}' has missing or infinite values in {_few(found, 5)}: the model needs every number; fill "
+            f"'{path}' has missing or infinite values in {few(found, 5)}: the model needs every number; fill "
             "them in or remove these rows"
         )
 
@@ -198,8 +201,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _few(names: Sequence[str], most: int = _SHOWN) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

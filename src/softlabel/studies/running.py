@@ -31,12 +31,15 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Reproduced:
+class Answer:
     """A finished study: its JSON document, what it says in plain words, and its page."""
 
     document: dict[str, Any]
     summary: list[str]
     page: Path
+
+    def __str__(self) -> str:
+        return "\n".join(self.summary)
 
 
 def study_module(name: str) -> ModuleType:
@@ -106,7 +109,7 @@ def reproduce(
     scheduler: str | None = None,
     watch: Callable[[Progress], None] | None = None,
     again: str | None = None,
-) -> Reproduced:
+) -> Answer:
     """Run what is left of a study in this folder, and report.
 
     executor    "serial", "local" (processes) or "dask"; `workers` of them, by default one for each core
@@ -143,7 +146,7 @@ def finish_question(
     threads: int,
     watch: Callable[[Progress], None] | None = None,
     afterwards: Callable[[Any], dict[str, Any]] | None = None,
-) -> Reproduced:
+) -> Answer:
     """Run what is left of a question about the data held in this process, and report.
 
     facts       what is known beside the results (audit, costs); kept in the ledger, those of the latest call
@@ -158,7 +161,7 @@ def finish_question(
     return rebuild(folder)
 
 
-def rebuild(folder: Path) -> Reproduced:
+def rebuild(folder: Path) -> Answer:
     """Judge a finished run and write its page, from its ledger alone."""
     with open_ledger(folder) as ledger:
         name, held, environment = (ledger.meta(key) for key in ("study", "settings", "environment"))
@@ -171,7 +174,7 @@ def rebuild(folder: Path) -> Reproduced:
     page = write_page(module.page(judged, environment, again), folder)
     document = module.document(judged, str(page))
     write_file(folder / "results.json", json.dumps(document | {"report": page.name}, indent=1) + "\n")
-    return Reproduced(document, module.summary(judged), page)
+    return Answer(document, module.summary(judged), page)
 
 
 def open_ledger(folder: Path) -> Ledger:

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from softlabel.data.class_names import match_names, plain_name
 from softlabel.data.problem import Problem
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, quoted, require
 from softlabel.networks.losses import Labels
 
 FLOOR = 1e-6
 KINDS = ("logits", "probabilities")
 SUM_TOLERANCE = 1e-3
 TIMED, TIMED_SECONDS = 30, 1.0
-_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,49 +209,10 @@ def class_order(given: Sequence[Any], classes: Sequence[str], teacher: str) -> l
     names, wanted = [plain_name(name) for name in given], [plain_name(name) for name in classes]
     other = [str(name) for name, plain in zip(given, names, strict=True) if plain not in wanted]
     missing = [name for name, plain in zip(classes, wanted, strict=True) if plain not in names]
-    said = [f"it knows {some(other)}, which the data have not"] if other else []
-    said += [f"it does not know {some(missing)}"] if missing else []
-    said = said or [f"it names some class twice ({some([str(name) for name in given])})"]
+    said = [f"it knows {quoted(other)}, which the data have not"] if other else []
+    said += [f"it does not know {quoted(missing)}"] if missing else []
+    said = said or [f"it names some class twice ({quoted([str(name) for name in given])})"]
     raise InputError(f"{teacher} is for other classes: {' and '.join(said)}; train it on the same classes")
-
-
-def match_names(given: Sequence[Any], classes: Sequence[str]) -> list[int] | None:
-    """Where each of `classes` stands in `given`, None unless they are the same names.
-
-    The two sides of a rule, "not label>4" and "label>4", are also called 0 and 1, false and true, −1 and 1.
-    """
-    if len(classes) == 2 and classes[0] == f"not {classes[1]}" and len(given) == 2:
-        plain = [plain_name(name) for name in given]
-        for sides in (["0", "1"], ["false", "true"], ["-1", "1"]):
-            if sorted(plain) == sorted(sides):
-                return [plain.index(side) for side in sides]
-    for form in (str, plain_name, _number_name):
-        names, wanted = [form(name) for name in given], [form(name) for name in classes]
-        if len(set(names)) == len(names) and len(set(wanted)) == len(wanted) and set(names) == set(wanted):
-            return [names.index(name) for name in wanted]
-    return None
-
-
-def plain_name(value: Any) -> str:
-    """A class's or an id's name in one spelling: 1.0 is '1', True is 'true'."""
-    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value).strip()
-    if text.lower() in ("true", "false"):
-        return text.lower()
-    try:
-        return str(int(text))
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if not np.isfinite(number):
-        return text
-    return str(int(number)) if number.is_integer() else repr(number)
-
-
-def _number_name(value: Any) -> str:
-    return {"true": "1", "false": "0"}.get(plain_name(value), plain_name(value))
 
 
 def check_columns(own: Sequence[str], names: Sequence[str], teacher: str) -> None:
@@ -259,18 +220,12 @@ def check_columns(own: Sequence[str], names: Sequence[str], teacher: str) -> Non
     missing = [column for column in own if column not in names]
     unknown = [column for column in names if column not in own]
     if missing or unknown:
-        said = [f"the data have no {some(missing)}"] if missing else []
-        said += [f"it does not know {some(unknown)}"] if unknown else []
+        said = [f"the data have no {quoted(missing)}"] if missing else []
+        said += [f"it does not know {quoted(unknown)}"] if unknown else []
         raise InputError(f"{teacher} learned from other columns: {' and '.join(said)}; rename or drop columns")
 
 
-def some(names: Sequence[str]) -> str:
-    """The first few names in quotes."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more
-
-
-def row_milliseconds(ask: Callable[[], Any]) -> float:
+def call_milliseconds(ask: Callable[[], Any]) -> float:
     """Median milliseconds of one call, over 30 of them or a second's worth."""
     times: list[float] = []
     while len(times) < TIMED and sum(times) < TIMED_SECONDS:

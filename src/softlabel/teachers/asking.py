@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.data.problem import Problem
+from softlabel.data.problem import Problem, number_table
 from softlabel.errors import InputError, require
 from softlabel.teachers.answers import KINDS, TeacherAnswers
 from softlabel.teachers.label_files import SUFFIXES, read_labels
@@ -96,20 +96,11 @@ def _check_object(teacher: Any) -> None:
 def _unlabelled(transfer: Any, problem: Problem) -> np.ndarray:
     """Unlabelled inputs as float32 (u, d); other columns, or numbers that are not finite, are an error."""
     columns, width = getattr(transfer, "columns", None), problem.inputs.shape[1]
-    try:
-        with np.errstate(over="ignore"):
-            table = np.asarray(transfer, dtype=np.float32)
-    except (TypeError, ValueError) as reason:
-        raise InputError(f"unlabelled rows must be numbers: {str(reason).splitlines()[0]}") from None
+    table = number_table(transfer, "unlabelled rows")
     require(
-        table.ndim == 2 and table.shape[1] == width and len(table) > 0,
-        f"unlabelled rows must have the data's {width} columns, got shape {table.shape}",
+        table.shape[1] == width, f"unlabelled rows must have the data's {width} columns, they have {table.shape[1]}"
     )
     if columns is not None and problem.columns is not None:
         for own, other in zip(problem.columns, map(str, columns), strict=True):
             require(own == other, f"unlabelled rows must have the data's columns in order: '{other}' is not '{own}'")
-    wrong = ~np.isfinite(table)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0].tolist()
-        raise InputError(f"unlabelled rows hold missing or infinite values (first: row {row + 1}, column {column + 1})")
     return table

@@ -18,7 +18,7 @@ from softlabel.data.problem import Problem
 from softlabel.data.splits import split
 from softlabel.errors import require
 from softlabel.networks import Labels, Student, TwoLayer, Validation, train_students
-from softlabel.teachers.answers import TeacherAnswers, floored, row_milliseconds, teacher_columns
+from softlabel.teachers.answers import TeacherAnswers, call_milliseconds, floored, teacher_columns
 from softlabel.teachers.audit import best_temperature, log_loss
 
 WIDTH = 512
@@ -204,7 +204,7 @@ def ask_automatic(
         out_of_fold=True,
         transfer=None if transfer is None else chosen.logits(transfer),
         seconds=time.perf_counter() - began,
-        milliseconds=row_milliseconds(lambda: chosen.logits(problem.inputs[:1])),
+        milliseconds=call_milliseconds(lambda: chosen.logits(problem.inputs[:1])),
         parameters=chosen.parameters,
         notes=tuple(notes),
     )

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.problem import Problem
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, quoted, require
 from softlabel.teachers.answers import (
     TeacherAnswers,
+    call_milliseconds,
     check_columns,
     check_probabilities,
     class_order,
     finite_table,
     floored,
     read_answers,
-    row_milliseconds,
     row_numbers,
-    some,
 )
 
 
@@ -98,7 +97,7 @@ def _shown(problem: Problem, teacher: Any, name: str) -> tuple[Callable[[np.ndar
     own = [str(column) for column in own]
     require(len(own) == width or names is not None, f"{name} learned from {len(own)} columns, the data have {width}")
     if names is None:
-        remark = f"the data's columns have no names: they are taken in the order of the teacher's ({some(own)})"
+        remark = f"the data's columns have no names: they are taken in the order of the teacher's ({quoted(own)})"
         return lambda table: _frame(np.asarray(held) if table is None else table, own, None), (remark,)
     check_columns(own, names, name)
     order = [names.index(column) for column in own]
@@ -129,6 +128,6 @@ def _frame(table: np.ndarray, names: Sequence[str], like: Any) -> Any:
 def _milliseconds(answer: Callable, row: Any) -> float | None:
     """For one row; None where the teacher cannot answer a single one."""
     try:
-        return row_milliseconds(lambda: answer(row))
+        return call_milliseconds(lambda: answer(row))
     except Exception:
         return None

@@ -19,17 +19,15 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from softlabel.data.catalogue import CATALOGUE
+from softlabel.data.class_names import match_names, plain_name
 from softlabel.data.problem import Problem
 from softlabel.data.table_files import read_column, read_frame
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, quoted, require
 from softlabel.teachers.answers import (
     FLOOR,
     TeacherAnswers,
-    match_names,
-    plain_name,
     read_answers,
     row_numbers,
-    some,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +92,7 @@ def _read(
             table = 1 - table if kind == "probabilities" else -table
         return table, kind, []
     columns = _other_columns(frame, classes, id_column, name)
-    remark = f"columns {some(columns)} are taken for the classes {some(classes)}, in this order"
+    remark = f"columns {quoted(columns)} are taken for the classes {quoted(classes)}, in this order"
     return _numbers(frame, columns, name), kind, [remark]
 
 
@@ -131,7 +129,7 @@ def _named_columns(
             return held, implied
         if len(held) > 1:
             missing = [own for own, column in zip(classes, found, strict=True) if column is None]
-            raise InputError(f"{name} has columns {some(held)}, but none for the classes {some(missing)}")
+            raise InputError(f"{name} has columns {quoted(held)}, but none for the classes {quoted(missing)}")
     return [], None
 
 
@@ -156,8 +154,8 @@ def _other_columns(frame: "polars.DataFrame", classes: Sequence[str], id_column:
     fits = len(columns) == len(classes) or (len(classes) == 2 and len(columns) == 1)
     require(
         fits,
-        f"{name} has {len(columns)} columns ({some(columns)}), the data {len(classes)} classes: call one column for "
-        f"each as the class ({some(classes)}){hint}",
+        f"{name} has {len(columns)} columns ({quoted(columns)}), the data {len(classes)} classes: call one column for "
+        f"each as the class ({quoted(classes)}){hint}",
     )
     return columns
 
@@ -231,7 +229,7 @@ def _by_id(problem: Problem, path: Path, id_column: str, name: str) -> tuple[np.
     if len(missing):
         raise InputError(
             f"{name} lacks {len(missing):,} of the data's {len(ids):,} ids ('{id_column}'): "
-            f"{some(ids[missing].tolist())}; every row needs its labels"
+            f"{quoted(ids[missing].tolist())}; every row needs its labels"
         )
     _refuse_twice(given, ids, f"{name}: the id column '{id_column}'")
     order = np.argsort(given, kind="stable")
@@ -249,8 +247,8 @@ def _refuse_twice(given: np.ndarray, wanted: np.ndarray, what: str) -> None:
     if len(twice):
         rows = np.flatnonzero(given == twice[0])[:2] + 1
         raise InputError(
-            f"{what} has {len(twice):,} ids more than once ({some(twice.tolist())}; '{twice[0]}' in rows {rows[0]} and "
-            f"{rows[1]}): each row needs its own"
+            f"{what} has {len(twice):,} ids more than once ({quoted(twice.tolist())}; '{twice[0]}' in rows {rows[0]} "
+            f"and {rows[1]}): each row needs its own"
         )
 
 
@@ -274,7 +272,7 @@ def _check_order(problem: Problem, logits: np.ndarray, name: str, id_column: str
     if all(claimed - above <= DEVIATIONS for above, claimed in found):
         return [f"{told}: it claims so little that the order of its rows cannot be checked"]
     if min(above for above, _ in found) < -DEVIATIONS:
-        raise InputError(f"{told}: are its columns in the order of the classes ({some(problem.classes)})?")
+        raise InputError(f"{told}: are its columns in the order of the classes ({quoted(problem.classes)})?")
     remedy = "match them by --id COLUMN, or check the row order" if id_column is None else "check the ids"
     raise InputError(f"{told}: it seems to be of other rows, or of these in another order; {remedy}")
 

@@ -9,19 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from softlabel.data.class_names import match_names
 from softlabel.data.problem import Problem
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, quoted, require
 from softlabel.teachers.answers import (
     KINDS,
     TeacherAnswers,
+    call_milliseconds,
     check_columns,
     class_order,
     finite_table,
-    match_names,
     read_answers,
-    row_milliseconds,
     row_numbers,
-    some,
 )
 
 BATCH = 512
@@ -193,7 +192,7 @@ def ask_onnx(
         kind,
         transfer=taught,
         seconds=seconds,
-        milliseconds=row_milliseconds(lambda: model.ask(one, model.chosen)),
+        milliseconds=call_milliseconds(lambda: model.ask(one, model.chosen)),
         parameters=model.parameters,
     )
 
@@ -245,7 +244,7 @@ def _order_said(table: np.ndarray, said: np.ndarray, classes: Sequence[str], nam
     found = match_names([meant.get(column, "") for column in range(len(classes))], classes)
     if found is None:
         raise InputError(
-            f"{name}: by its decisions its columns are not in the order of the classes ({some(classes)}), and what "
+            f"{name}: by its decisions its columns are not in the order of the classes ({quoted(classes)}), and what "
             "order they have remains open; export it with class names (ZipMap)"
         )
     return found
@@ -260,7 +259,9 @@ def _feeds(model: OnnxModel, problem: Problem, inputs: np.ndarray, rows: np.ndar
     given, width, name = model.inputs, problem.inputs.shape[1], f"teacher '{model.path}'"
     names = [entry.name for entry in given]
     if len(given) > 1:
-        require(problem.columns is not None, f"{name} takes columns by name ({some(names)}), the data's have no names")
+        require(
+            problem.columns is not None, f"{name} takes columns by name ({quoted(names)}), the data's have no names"
+        )
         places = _columns(names, problem.columns or (), name)
         tables = [inputs[:, place : place + 1] for place in places]
     else:
@@ -294,7 +295,7 @@ def _columns(names: Sequence[str], columns: Sequence[str], teacher: str) -> list
             return [have.index(form(name)) for name in names]
     known = {_identifier(column): column for column in columns}
     check_columns([known.get(_identifier(name), name) for name in names], columns, teacher)
-    raise InputError(f"{teacher} names a column twice ({some(names)})")
+    raise InputError(f"{teacher} names a column twice ({quoted(names)})")
 
 
 def _identifier(name: str) -> str:

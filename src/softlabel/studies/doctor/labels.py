@@ -22,11 +22,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
+from softlabel.errors import quoted
 from softlabel.studies.doctor.findings import Finding
 from softlabel.studies.doctor.matching import as_written, class_numbers, matching_sheets, number_range, read_any_kind
 from softlabel.studies.doctor.orders import Order, possible_orders
 from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
-from softlabel.teachers.answers import TeacherAnswers, some
+from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.audit import HARD_ENTROPY, HARD_PROBABILITY, NEARLY_ALL
 from softlabel.teachers.label_files import COLLAPSED, DEVIATIONS, FEWEST_ROWS
 
@@ -147,7 +148,7 @@ class _Labels:
         )
         evidence = {"agreement with the given labels": self.share(self.right), "with the columns so": self.share(other),
                     "columns": told}  # fmt: skip
-        remedy = f"put the columns into the order of the classes ({some(names)}), or name them so"
+        remedy = f"put the columns into the order of the classes ({quoted(names)}), or name them so"
         return Finding("classes in another order", "mistake", self.where, evidence, remedy, gain)
 
     def _rows(self) -> Finding | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.data.class_names import plain_name
 from softlabel.data.problem import Problem
 from softlabel.data.scaling import Scaler
 from softlabel.data.table_files import read_column, read_frame
@@ -13,7 +14,7 @@ from softlabel.errors import InputError
 from softlabel.studies.doctor.findings import Finding
 from softlabel.studies.doctor.sheets import NAMED, Sheet, open_array
 from softlabel.studies.doctor.splits import ids_twice
-from softlabel.teachers.answers import SUM_TOLERANCE, TeacherAnswers, plain_name
+from softlabel.teachers.answers import SUM_TOLERANCE, TeacherAnswers
 from softlabel.teachers.label_files import read_labels
 
 _CLAIMS = ("p_", "prob_", "proba_", "probability_")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softlabel.data.class_names import plain_name
 from softlabel.data.table_files import READERS, Table, read_column, read_frame, read_table
 from softlabel.data.tables import encode_labels
 from softlabel.errors import InputError, require
-from softlabel.teachers.answers import plain_name
 from softlabel.teachers.label_files import SUFFIXES
 
 if TYPE_CHECKING:

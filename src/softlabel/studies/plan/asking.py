@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +16,21 @@ from softlabel.studies.plan.exporting import export_planned
 from softlabel.studies.plan.families import images_of
 from softlabel.studies.plan.search import allowed_misses
 from softlabel.studies.plan.settings import LADDERS, PlanSettings
-from softlabel.studies.practice import Held, Recipe, hold, recipe_for, threads_of
-from softlabel.studies.practice.facts import check_test_rows, teacher_facts
-from softlabel.studies.practice.theory import theory_facts
-from softlabel.studies.running import finish_question, run_folder
+from softlabel.studies.practice import Recipe, check_test_rows, consult, hold, recipe_for, threads_of
+from softlabel.studies.running import Answer, finish_question, run_folder
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher
-from softlabel.teachers.audit import audit_teacher
 
 CONFIRM = 62  # one of them may miss at 90 % and 95 %
 DEEP_EPOCHS = 20
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Answer):
     """What came of it: the JSON document, plain sentences, and the page."""
-
-    document: dict[str, Any]
-    summary: list[str]
-    page: Path
 
     def width(self, arm: str = "soft") -> int | None:
         """The planned width of an arm."""
         return self.document["arms"][arm]["width"]
-
-    def __str__(self) -> str:
-        return "\n".join(self.summary)
 
 
 def plan(
@@ -98,22 +86,17 @@ def plan(
         f"{confirm} students cannot confirm a share of {share:g} with confidence {confidence:g}; take more, or 0",
     )
     require(seeds >= 3, f"seeds must be at least 3, got {seeds}")
-    began = time.perf_counter()
-    if deep and isinstance(teacher, str) and teacher.startswith(("vgg", "resnet")):
-        answers = _deep_teacher(problem, teacher, epochs or DEEP_EPOCHS, seed, say)
-    else:
-        answers = ask_teacher(problem, teacher, output=teacher_output, kind=teacher_kind, id_column=id_column,
-                              seed=seed, watch=say)  # fmt: skip
-    asked = time.perf_counter() - began
-    say(f"teacher: {answers.description}")
-    for remark in answers.notes:
-        say(f"note: {remark}")
-    audit = audit_teacher(problem, answers)
-    for warning in audit.warnings:
-        say(f"warning: {warning}")
-    held = Held(problem, answers)
+
+    def ask() -> TeacherAnswers:
+        if deep and isinstance(teacher, str) and teacher.startswith(("vgg", "resnet")):
+            return _deep_teacher(problem, teacher, epochs or DEEP_EPOCHS, seed, say)
+        return ask_teacher(problem, teacher, output=teacher_output, kind=teacher_kind, id_column=id_column, seed=seed,
+                           watch=say)  # fmt: skip
+
+    consulted = consult(problem, ask, say)
+    held = consulted.held
     settings = PlanSettings(
-        held=hold(held), data=str(problem), teacher=answers.description, family=family,  # type: ignore[arg-type]
+        held=hold(held), data=str(problem), teacher=held.answers.description, family=family,  # type: ignore[arg-type]
         target=accuracy, widths=ladder, seeds=seeds, share=share, confidence=confidence, bisections=bisections,
         confirm=confirm, rival=rival and not deep, seed=seed, test_rows=len(problem.parts["test"]),
         inputs=problem.inputs.shape[1], classes=len(problem.classes),
@@ -122,15 +105,10 @@ def plan(
     where = run_folder("plan", problem.name, settings.key, folder)
     together = min(BUNDLE_NEURONS, sum(ladder) * seeds)
     threads = torch.get_num_threads() if deep else threads_of(settings.recipe, settings.inputs, together)
-    facts = {
-        "audit": audit.document(),
-        "teacher": teacher_facts(answers, asked),
-        "theory": theory_facts(held, max(1 - accuracy, 0.01), seed),
-        "warnings": list(audit.warnings),
-    }
+    facts = consulted.facts(max(1 - accuracy, 0.01), seed)
     done = finish_question("plan", settings, where, facts=facts, again=again, threads=threads, watch=watch,
                            afterwards=lambda judged: export_planned(judged, held, where))  # fmt: skip
-    return Plan(done.document, done.summary, done.page)
+    return Plan(**vars(done))
 
 
 def _ladder(widths: Sequence[int] | None, family: str) -> tuple[int, ...]:

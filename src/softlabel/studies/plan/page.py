@@ -10,6 +10,7 @@ from softlabel.studies.plan.cells import ARMS, tuned_widths
 from softlabel.studies.plan.judging import Judgement, Planned
 from softlabel.studies.plan.quantise import float_bytes, quantised_bytes
 from softlabel.studies.plan.search import ATTEMPTS
+from softlabel.studies.practice.theory import theory_sentence
 
 UNITS = {"two-layer": "neurons", "vgg": "channels", "resnet": "channels"}
 
@@ -88,7 +89,7 @@ def summary(judged: Judgement) -> list[str]:
     saved = _saved(judged)
     if saved is not None:
         lines.append(_saving(judged, saved))
-    lines += [_rival(judged), _files(judged), *_fits(judged), _theory(judged)]
+    lines += [_rival(judged), _files(judged), *_fits(judged), theory_sentence(judged.facts.get("theory"))]
     lines += [f"Warning: {warning}." for warning in judged.facts.get("warnings", [])]
     return [line for line in lines if line]
 
@@ -164,11 +165,6 @@ def _fits(judged: Judgement) -> list[str]:
         for arm, fit in judged.fits.items()
         if fit is not None
     ]
-
-
-def _theory(judged: Judgement) -> str:
-    facts = judged.facts.get("theory")
-    return f"Theory: {facts['says']}. {facts['caveats']}" if facts else ""
 
 
 def page(judged: Judgement, environment: dict[str, Any], again: str) -> Page:

@@ -1,16 +1,21 @@
 """What `verdict` and `plan` share: a problem with its teacher, and students trained on both."""
 
+from softlabel.studies.practice.consulting import Consulted, consult
+from softlabel.studies.practice.facts import check_test_rows
 from softlabel.studies.practice.held import Held, find_held, hold
 from softlabel.studies.practice.recipe import Arm, Recipe, StudentCell, choices, recipe_for, threads_of
 from softlabel.studies.practice.students import Measured, measure_students, student_model, train_cells
 
 __all__ = [
     "Arm",
+    "Consulted",
     "Held",
     "Measured",
     "Recipe",
     "StudentCell",
+    "check_test_rows",
     "choices",
+    "consult",
     "find_held",
     "hold",
     "measure_students",

@@ -74,3 +74,8 @@ def _finite(width: float | None) -> int | None:
 
 def _words(width: int | None) -> str:
     return "more than can be written" if width is None else f"{width:,}"
+
+
+def theory_sentence(facts: dict[str, Any] | None) -> str:
+    """These facts for a summary; nothing where there are none."""
+    return f"Theory: {facts['says']}. {facts['caveats']}" if facts else ""

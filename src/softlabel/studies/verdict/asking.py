@@ -1,9 +1,7 @@
 """`verdict`: from data and a teacher to an answer, a document and a page."""
 
 import math
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +11,22 @@ from softlabel.data.problem import Problem, without_held_out
 from softlabel.errors import require
 from softlabel.lab import Progress
 from softlabel.lab.scores import example_scores, find_metric
-from softlabel.studies.practice import Arm, Held, hold, recipe_for, threads_of
-from softlabel.studies.practice.facts import check_test_rows, teacher_facts
-from softlabel.studies.practice.theory import theory_facts
-from softlabel.studies.running import finish_question, run_folder
+from softlabel.studies.practice import Arm, Consulted, check_test_rows, consult, hold, recipe_for, threads_of
+from softlabel.studies.running import Answer, finish_question, run_folder
 from softlabel.studies.verdict.settings import VerdictSettings
+from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher
-from softlabel.teachers.audit import TeacherAudit, audit_teacher
 
 LIKELY_DISAGREEMENT = 0.05
 THEORY_ERROR = 0.1
 
 
-@dataclass(frozen=True, eq=False)
-class Verdict:
+class Verdict(Answer):
     """What came of it: one word, the JSON document, plain sentences, and the page."""
-
-    document: dict[str, Any]
-    summary: list[str]
-    page: Path
 
     @property
     def verdict(self) -> str:
         return self.document["verdict"]
-
-    def __str__(self) -> str:
-        return "\n".join(self.summary)
 
 
 def verdict(
@@ -83,35 +71,28 @@ def verdict(
     warnings = _test_rows(problem, margin)
     for warning in warnings:
         say(f"warning: {warning}")
-    began = time.perf_counter()
     if transfer is not None:
         transfer, met = without_held_out(problem, np.asarray(transfer, dtype=np.float32))
         if met:
             say(f"note: {met} unlabelled rows are validation or test rows of the data; they are left out")
-    answers = ask_teacher(
-        problem, teacher, transfer=transfer, output=teacher_output, kind=teacher_kind, id_column=id_column, seed=seed,
-        watch=say,
-    )  # fmt: skip
-    asked = time.perf_counter() - began
-    say(f"teacher: {answers.description}")
-    for remark in answers.notes:
-        say(f"note: {remark}")
-    audit = audit_teacher(problem, answers)
-    for warning in audit.warnings:
-        say(f"warning: {warning}")
-    held = Held(problem, answers, transfer)
+
+    def ask() -> TeacherAnswers:
+        return ask_teacher(problem, teacher, transfer=transfer, output=teacher_output, kind=teacher_kind,
+                           id_column=id_column, seed=seed, watch=say)  # fmt: skip
+
+    consulted = consult(problem, ask, say, transfer)
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
     class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
     settings = VerdictSettings(
-        held=hold(held), data=str(problem), teacher=answers.description, arms=arms, width=width, metric=metric,
-        margin=margin, confidence=confidence, seeds=seeds, seed=seed, class_rows=class_rows,
+        held=hold(consulted.held), data=str(problem), teacher=consulted.held.answers.description, arms=arms,
+        width=width, metric=metric, margin=margin, confidence=confidence, seeds=seeds, seed=seed, class_rows=class_rows,
         recipe=recipe_for(len(problem.parts["train"]), epochs, batch, search_radius),
     )  # fmt: skip
     threads = threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
-    facts = _facts(held, audit, metric, asked, [*warnings, *audit.warnings], seed)
+    facts = consulted.facts(THEORY_ERROR, seed, warnings) | {"teacher_metric": _teacher_metric(consulted, metric)}
     done = finish_question("verdict", settings, run_folder("verdict", problem.name, settings.key, folder),
                            facts=facts, again=again, threads=threads, watch=watch)  # fmt: skip
-    return Verdict(done.document, done.summary, done.page)
+    return Verdict(**vars(done))
 
 
 def _check(width: int, margin: float, seeds: int, confidence: float) -> None:
@@ -121,32 +102,23 @@ def _check(width: int, margin: float, seeds: int, confidence: float) -> None:
     require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
 
 
-def _test_rows(problem: Problem, margin: float) -> list[str]:
+def _test_rows(problem: Problem, margin: float) -> tuple[str, ...]:
     """What so many test rows can decide, said before anything is trained."""
     check_test_rows(problem)
     rows = len(problem.parts["test"])
     half = 196 * math.sqrt(LIKELY_DISAGREEMENT / rows)
     if half <= margin:
-        return []
+        return ()
     enough = math.ceil(LIKELY_DISAGREEMENT * (196 / max(margin, 0.01)) ** 2)
-    return [
+    return (
         f"{rows:,} test rows: if students of two arms differ on {LIKELY_DISAGREEMENT:.0%} of them, gaps below about "
         f"{half:.1f} points cannot be told from chance however many seeds are run, and 'no difference' within "
-        f"±{margin:g} points takes about {enough:,} test rows"
-    ]
+        f"±{margin:g} points takes about {enough:,} test rows",
+    )
 
 
-def _facts(
-    held: Held, audit: TeacherAudit, metric: str, asked: float, warnings: list[str], seed: int
-) -> dict[str, Any]:
+def _teacher_metric(consulted: Consulted, metric: str) -> float | None:
+    """The teacher's own, None where it does not know every test row."""
+    held = consulted.held
     taught = held.taught("test")
-    score = None
-    if taught is not None:
-        score = float(example_scores(metric, taught, held.problem.truth("test")).mean())
-    return {
-        "audit": audit.document(),
-        "teacher": teacher_facts(held.answers, asked),
-        "teacher_metric": score,
-        "theory": theory_facts(held, THEORY_ERROR, seed),
-        "warnings": warnings,
-    }  # fmt: skip
+    return None if taught is None else float(example_scores(metric, taught, held.problem.truth("test")).mean())

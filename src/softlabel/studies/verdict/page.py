@@ -7,6 +7,7 @@ from softlabel.lab.statistics import Mean
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.citations import citations
 from softlabel.report.page import Cell, Page, Table
+from softlabel.studies.practice.theory import theory_sentence
 from softlabel.studies.verdict.judging import ArmFound, Judgement
 
 COLUMNS = {
@@ -91,7 +92,13 @@ def summary(judged: Judgement) -> list[str]:
     lines = [f"{words[at.verdict]}. {about}."]
     if at.verdict == "undecided":
         lines.append(_more(judged))
-    lines += [_smoothing(judged), *_transfer(judged), _fidelity(judged), _cost(judged), _theory(judged)]
+    lines += [
+        _smoothing(judged),
+        *_transfer(judged),
+        _fidelity(judged),
+        _cost(judged),
+        theory_sentence(judged.facts.get("theory")),
+    ]
     open_still = at.verdict == "undecided"  # what was said of test rows beforehand is settled by a decision
     warnings = judged.facts.get("warnings", []) if open_still else (judged.facts.get("audit") or {}).get("warnings", [])
     lines += [f"Warning: {warning}." for warning in warnings]
@@ -148,11 +155,6 @@ def _cost(judged: Judgement) -> str:
     if facts.get("parameters"):
         text += f"; it has {facts['parameters']:,} parameters, a student {judged.arms['soft'].parameters:,}"
     return text + "; hard labels need none of this."
-
-
-def _theory(judged: Judgement) -> str:
-    facts = judged.facts.get("theory")
-    return f"Theory: {facts['says']}. {facts['caveats']}" if facts else ""
 
 
 def page(judged: Judgement, environment: dict[str, Any], again: str) -> Page:
