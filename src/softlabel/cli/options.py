@@ -16,6 +16,9 @@ Scale = Annotated[
     str | None, typer.Option(help="none, max (divide by the largest norm), unit (norm 1) or standard (columns).")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Input column of a file to drop; may be given several times.")]
+TestFile = Annotated[
+    Path | None, typer.Option("--test", help="File of test rows, same columns; without it they are drawn from DATA.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Teacher = Annotated[

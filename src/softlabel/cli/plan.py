@@ -19,6 +19,7 @@ def plan(
     scale: options.Scale = None,
     drop: options.Drop = None,
     id_column: options.Id = None,
+    test: options.TestFile = None,
     widths: Annotated[str | None, typer.Option(help="The ladder, e.g. 2,4,8,16; by default 2 … 512.")] = None,
     seeds: Annotated[int, typer.Option(help="Students at each width of the search.")] = 10,
     share: Annotated[float, typer.Option(help="Probability with which a fresh student is to reach it.")] = 0.9,
@@ -62,13 +63,13 @@ def plan(
     require(0.5 < share < 1, f"--share must lie between 0.5 and 1, got {share}")
     require(0.5 < confidence < 1, f"--confidence must lie between 0.5 and 1, got {confidence}")
     given = {"--label": label, "--task": task, "--leave-out": leave_out, "--scale": scale, "--drop": drop,
-             "--id": id_column}  # fmt: skip
+             "--id": id_column, "--test": test}  # fmt: skip
     idle = [name for name, value in given.items() if value] if family != "two-layer" else ["--size"] * bool(size)
     require(
         not idle, f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no meaning for {family} students; leave out"
     )
     if family == "two-layer":
-        problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed)
+        problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed, test)
     else:
         problem = load_pictures(data, classes, size, seed)
     ladder = None if widths is None else options.whole_numbers(widths, "--widths")

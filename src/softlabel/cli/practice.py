@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from softlabel.data.problem import Problem
 
 
-def load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed) -> "Problem":
+def load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed, test) -> "Problem":
     """The problem of the command line, described on stderr."""
     from softlabel.data.problem import load_problem
     from softlabel.errors import require
 
     require(seed >= 0, f"--seed must not be negative, got {seed}")
-    problem = load_problem(data, label, task, classes, leave_out, scale, drop or (), id_column, seed)
+    problem = load_problem(data, label, task, classes, leave_out, scale, drop or (), id_column, seed, test)
     options.note(str(problem))
     for remark in problem.notes:
         options.note(f"note: {remark}")

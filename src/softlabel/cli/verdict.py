@@ -19,6 +19,7 @@ def verdict(
     scale: options.Scale = None,
     drop: options.Drop = None,
     id_column: options.Id = None,
+    test: options.TestFile = None,
     width: Annotated[int, typer.Option(help="Neurons of the students.")] = 32,
     metric: Annotated[str, typer.Option(help="accuracy, balanced-accuracy, auc or log-loss.")] = "accuracy",
     margin: Annotated[float, typer.Option(help="Points within which a gap does not matter.")] = 0.5,
@@ -45,7 +46,7 @@ def verdict(
 
     Example: softlabel verdict heart.csv --label sick --teacher forest.onnx --metric auc
 
-    Example: softlabel verdict heart.csv --label sick --teacher labels.csv --id patient
+    Example: softlabel verdict heart.csv --label sick --test later.csv --teacher labels.csv --id patient
 
     Example: softlabel verdict heart.csv --label sick --drop patient --transfer unlabelled.csv
     """
@@ -53,7 +54,7 @@ def verdict(
     from softlabel.cli.practice import again_command, load_practice, load_transfer
     from softlabel.studies.verdict import verdict as ask
 
-    problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed)
+    problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed, test)
     unlabelled = None if transfer is None else load_transfer(transfer, problem, drop)
     run = partial(
         ask, problem, teacher=teacher, width=width, metric=metric, margin=margin, seeds=seeds, confidence=confidence,

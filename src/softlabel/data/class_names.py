@@ -1,6 +1,6 @@
 """What classes are called: as they are shown, and as names from different places are matched."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,13 @@ def plain_name(value: Any) -> str:
     if not np.isfinite(number):
         return text
     return str(int(number)) if number.is_integer() else repr(number)
+
+
+def places_of(names: Iterable[str], classes: Sequence[str]) -> dict[str, int | None]:
+    """Where each name stands among the classes, to the letter or else in plain spelling; None where it does not."""
+    exact = {name: place for place, name in enumerate(classes)}
+    plain = {plain_name(name): place for place, name in enumerate(classes)}
+    return {name: exact.get(name, plain.get(plain_name(name))) for name in names}
 
 
 def rule_of(classes: Sequence[str]) -> str | None:

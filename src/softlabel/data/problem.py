@@ -11,6 +11,7 @@ import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE
 from softlabel.data.class_names import class_name, rule_sides
+from softlabel.data.joining import join_test, meets
 from softlabel.data.loading import load
 from softlabel.data.rules import binary_rule, class_names, class_pair
 from softlabel.data.rules import leave_out as labels_left
@@ -30,7 +31,8 @@ class Problem:
     """Inputs (n, d) float32 as given, labels (n,) int64 into `classes`, and which rows each part has.
 
     scaler      learned from the training rows; `scaled(part)` are inputs as students see them
-    rows        which row of its file each row here is, `file_rows` how many the file has
+    rows        which row of its file each row here is, `file_rows` how many the file has; those of a test file, which
+                has `test_file_rows`, are counted on
     ids         what the id column says of each row, where there is one
     source      the user's own frame or array, for teachers that want their columns as they were
     """
@@ -44,6 +46,7 @@ class Problem:
     columns: tuple[str, ...] | None = None
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     file_rows: int = 0
+    test_file_rows: int = 0
     ids: np.ndarray | None = None
     image_shape: tuple[int, ...] | None = None
     source: Any = None
@@ -135,9 +138,7 @@ class Problem:
 
 def without_held_out(problem: Problem, rows: np.ndarray) -> tuple[np.ndarray, int]:
     """Unlabelled rows (u, d) without those that are validation or test rows of the problem, and how many these are."""
-    held = np.concatenate([problem.inputs[problem.parts[part]] for part in ("validation", "test")])
-    known = {row.tobytes() for row in np.ascontiguousarray(held + np.float32(0))}  # −0 becomes 0
-    new = np.array([row.tobytes() not in known for row in np.ascontiguousarray(rows + np.float32(0))], dtype=bool)
+    new = ~meets(rows, np.concatenate([problem.inputs[problem.parts[part]] for part in ("validation", "test")]))
     require(bool(new.any()), "every unlabelled row is a validation or test row of the data: bring others")
     return rows[new], int((~new).sum())
 
@@ -152,10 +153,12 @@ def load_problem(
     drop: Sequence[str] = (),
     id_column: str | None = None,
     seed: int = 0,
+    test: str | Path | None = None,
 ) -> Problem:
     """The problem that a named set or a file poses; all its classes, or two by `task` or `classes`.
 
-    A file's default scale is 'standard', a named set has its own. Named sets with a test part keep it.
+    A file's default scale is 'standard', a named set has its own. Named sets with a test part keep it; `test` is a file
+    of test rows with the columns of a file.
     """
     if task is not None and classes is not None:
         raise InputError(f"task '{task}' and classes '{classes}' are both given: give --task or --classes")
@@ -164,9 +167,14 @@ def load_problem(
     named = CATALOGUE.get(str(data))
     if named is not None:
         require(id_column is None, f"data set '{data}' has no id column: leave out --id")
-        held = load(data, label, drop=drop)
-    else:
-        held = load(data, label, drop=[*drop, *([] if id_column is None else [id_column])], keep_constant=True)
+        require(
+            test is None, f"test rows from a file go with data from a file, '{data}' is a data set: leave out --test"
+        )
+    dropped = [*drop, *([] if id_column is None else [id_column])]
+    held = load(data, label, drop=dropped, keep_constant=named is None)
+    own_rows = len(held)
+    if test is not None:
+        held = join_test(held, load(Path(test), label, drop=dropped, keep_constant=True))
     kept = np.arange(len(held))
     names, codes = held.classes, held.labels
     if classes is not None:
@@ -181,9 +189,9 @@ def load_problem(
         codes, names = (codes != first).astype(np.int64), tuple(class_names(classes))
     present = np.unique(codes)
     codes = np.searchsorted(present, codes)
-    test = None
+    tested = None
     if "test" in held.parts:
-        test = np.flatnonzero(np.isin(kept, np.arange(len(held))[held.parts["test"]]))
+        tested = np.flatnonzero(np.isin(kept, np.arange(len(held))[held.parts["test"]]))
     problem = Problem(
         name=held.name,
         inputs=held.inputs if len(kept) == len(held) else held.inputs[kept],
@@ -193,12 +201,17 @@ def load_problem(
         scaler=Scaler("none"),
         columns=held.columns,
         rows=kept,
-        file_rows=len(held),
-        ids=None if id_column is None else read_column(Path(data), id_column)[kept],
+        file_rows=own_rows,
+        test_file_rows=len(held) - own_rows,
+        ids=None if id_column is None else _ids([data, test], id_column)[kept],
         image_shape=held.image_shape,
         notes=tuple(note for note in held.notes if "constant columns" not in note),
     )
-    return problem.cut(scale or (named.scale if named is not None else "standard"), seed, test=test)
+    return problem.cut(scale or (named.scale if named is not None else "standard"), seed, test=tested)
+
+
+def _ids(files: Sequence[str | Path | None], column: str) -> np.ndarray:
+    return np.concatenate([read_column(Path(file), column) for file in files if file is not None])
 
 
 def _check_classes(problem: Problem) -> None:

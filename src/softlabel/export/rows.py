@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE, find
-from softlabel.data.class_names import class_name, plain_name, rule_of
+from softlabel.data.class_names import class_name, places_of, rule_of
 from softlabel.data.loading import load
 from softlabel.data.rules import rule_holds
 from softlabel.data.table_files import read_frame, read_inputs, read_table
@@ -153,9 +153,7 @@ def _places(values: Sequence[object], model: Model, where: str) -> np.ndarray:
         f"{where} has {len(empty)} missing values (first in row {empty[0] + 1 if empty else 0}): fill them in, remove "
         "these rows, or leave out --label",
     )
-    spellings = {plain_name(name): place for place, name in enumerate(model.classes)}
-    exact = {name: place for place, name in enumerate(model.classes)}
-    places = {name: exact.get(name, spellings.get(plain_name(name))) for name in set(names)}
+    places = places_of(set(names), model.classes)
     others = sorted(name for name, place in places.items() if place is None)
     rule = rule_of(model.classes)
     if others and rule is not None:

@@ -53,7 +53,7 @@ def read_labels(
 ) -> TeacherAnswers:
     """Soft labels or logits from a file.
 
-    By row, the file has as many as the problem's own file, as the problem, or (test rows of a named set left out) as
+    By row, the file has as many as the problem's own file, as the problem, or (test rows that stand apart left out) as
     its training part. By `id_column`, its ids are held against the problem's.
     """
     began = time.perf_counter()
@@ -195,12 +195,15 @@ def _numbers(frame: "polars.DataFrame", columns: Sequence[str], name: str) -> np
 def _by_row(problem: Problem, rows: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Which rows of the problem a file of so many rows labels, and with which of its rows."""
     everything, own = np.arange(len(problem)), row_numbers(problem)
-    possible = [(problem.file_rows, everything, own), (len(problem), everything, everything)]
+    whole = problem.file_rows + problem.test_file_rows
+    possible = [(whole, everything, own), (len(problem), everything, everything)]
     named = CATALOGUE.get(problem.name)
+    apart = problem.file_rows if problem.test_file_rows else None
     if named is not None and "test" in named.examples:
-        official = named.examples["train"]
+        apart = named.examples["train"]
+    if apart is not None:
         learned = np.sort(np.concatenate([problem.parts["train"], problem.parts["validation"]]))
-        possible += [(official, learned, own[learned]), (len(learned), learned, np.arange(len(learned)))]
+        possible += [(apart, learned, own[learned]), (len(learned), learned, np.arange(len(learned)))]
     for expected, known, places in possible:
         if expected and rows == expected:
             return known, places

@@ -1,0 +1,92 @@
+"""Test rows from a file of their own: columns and classes by name, and what does not fit."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from softlabel.data.joining import meets
+from softlabel.data.problem import load_problem
+from softlabel.errors import InputError
+from softlabel.teachers.asking import ask_teacher
+
+
+def frame(rows, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, 2))
+    return pl.DataFrame(
+        {
+            "a": x[:, 0],
+            "b": x[:, 1],
+            "id": np.arange(rows) + 1000 * seed,
+            "y": np.where(x[:, 0] + 0.5 * rng.normal(size=rows) > 0, "sick", "well"),
+        }
+    )
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame(120, 1).write_csv("train.csv")
+    frame(40, 2).select("y", "b", "id", "a").write_csv("test.csv")
+    return tmp_path
+
+
+def test_the_test_part_is_the_file_by_its_column_names(files):
+    problem = load_problem("train.csv", "y", id_column="id", test="test.csv")
+    assert problem.inputs[problem.parts["test"]] == pytest.approx(frame(40, 2).select("a", "b").to_numpy(), abs=1e-6)
+    assert problem.ids[problem.parts["test"]].astype(int).tolist() == list(range(2000, 2040))
+    assert [problem.classes[place] for place in problem.truth("test")] == frame(40, 2)["y"].to_list()
+    assert sum(map(len, problem.parts.values())) == len(problem) == 160
+    assert set(problem.parts["train"]) | set(problem.parts["validation"]) == set(range(120))
+    assert problem.notes == ()
+
+
+def test_columns_that_the_data_have_not_are_left_out_and_said(files):
+    frame(40, 2).with_columns(c=pl.lit(3.0)).write_csv("test.csv")
+    problem = load_problem("train.csv", "y", drop=["id"], test="test.csv")
+    assert problem.columns == ("a", "b")
+    assert "columns of test file 'test.csv' that 'train.csv' has not are left out: c" in problem.notes
+
+
+def test_rows_of_both_files_are_told(files):
+    pl.concat([frame(40, 2), frame(120, 1).head(5)]).write_csv("test.csv")
+    (note,) = load_problem("train.csv", "y", drop=["id"], test="test.csv").notes
+    assert note.startswith("5 of 45 test rows are rows of 'train.csv' too")
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (frame(40, 2).drop("b"), "test file 'test.csv' lacks the columns b of 'train.csv'; it has a"),
+        (frame(40, 2).with_columns(y=pl.Series(["sick", "ill"] * 20)), "has classes that 'train.csv' has not: ill"),
+        (frame(40, 2).drop("y"), "no column 'y'"),
+        (frame(40, 2).with_columns(b=pl.lit(None)), "missing values"),
+    ],
+)
+def test_files_that_do_not_fit(files, test, message):
+    test.write_csv("test.csv")
+    with pytest.raises(InputError, match=message):
+        load_problem("train.csv", "y", drop=["id"], test="test.csv")
+
+
+def test_named_sets_have_test_rows_of_their_own(files):
+    with pytest.raises(InputError, match="'digits' is a data set: leave out --test"):
+        load_problem("digits", test="test.csv")
+
+
+@pytest.mark.parametrize("rows", [120, 160])
+def test_soft_labels_of_the_data_alone_or_of_both_files(files, rows):
+    said = pl.concat([frame(120, 1), frame(40, 2)]).head(rows)
+    sick = np.where(said["y"] == "sick", 0.9, 0.1)
+    pl.DataFrame({"sick": sick, "well": 1 - sick}).write_csv("labels.csv")
+    problem = load_problem("train.csv", "y", drop=["id"], test="test.csv")
+    answers = ask_teacher(problem, "labels.csv")
+    assert answers.known[problem.parts["train"]].all()
+    assert answers.known[problem.parts["test"]].all() == (rows == 160)
+    known = answers.known
+    assert (answers.probabilities[known].argmax(axis=1) == problem.labels[known]).all()
+
+
+def test_meeting_is_value_by_value():
+    rows = np.array([[0.0, 1.0], [-0.0, 2.0], [3.0, 4.0]], dtype=np.float32)
+    assert meets(rows, np.array([[0.0, 2.0], [3.0, 4.5]], dtype=np.float32)).tolist() == [False, True, False]
