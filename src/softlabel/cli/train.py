@@ -125,12 +125,12 @@ def train(
 
 def _parts(posed, seed: int):
     """Training and test examples, and which rows of the set's training part the former are."""
-    from softlabel.data import split
+    from softlabel.data.splits import split_given
 
     train, test = posed.train, posed.test
     if test is not None:
         return (train.inputs, train.y), (test.inputs, test.y), slice(None)
-    rows, held = split(len(train), (0.8, 0.2), seed)
+    rows, held = split_given(len(train), (0.8, 0.2), seed)
     return (train.inputs[rows], train.y[rows]), (train.inputs[held], train.y[held]), rows
 
 

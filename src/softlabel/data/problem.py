@@ -16,14 +16,13 @@ from softlabel.data.loading import load
 from softlabel.data.rules import binary_rule, class_names, class_pair
 from softlabel.data.rules import leave_out as labels_left
 from softlabel.data.scaling import Scaler
-from softlabel.data.splits import split
+from softlabel.data.splits import split_given
 from softlabel.data.table_files import read_column
 from softlabel.errors import InputError, require
 
 MOST_CLASSES = 100
 SHARES = (0.6, 0.2, 0.2)
 PARTS = ("train", "validation", "test")
-SALT = 0x9E3779B97F4A7C15  # so that data simulated from the same seed do not sort themselves into the parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +88,10 @@ class Problem:
         require(seed >= 0, f"seed must not be negative, got {seed}")
         _check_classes(self)
         if test is None:
-            train, validation, held = split(len(self), shares, seed + SALT, self.labels)
+            train, validation, held = split_given(len(self), shares, seed, self.labels)
         else:
             rest = np.setdiff1d(np.arange(len(self)), test)
-            kept, chosen = split(len(rest), (5 / 6, 1 / 6), seed + SALT, self.labels[rest])
+            kept, chosen = split_given(len(rest), (5 / 6, 1 / 6), seed, self.labels[rest])
             train, validation, held = rest[kept], rest[chosen], test
         parts = dict(zip(PARTS, (train, validation, held), strict=True))
         for part, rows in parts.items():

@@ -6,6 +6,16 @@ import numpy as np
 
 from softlabel.errors import require
 
+SALT = 0x9E3779B97F4A7C15
+
+
+def split_given(
+    n: int, fractions: Sequence[float], seed: int = 0, stratify: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
+    """`split` for users' data, which may be simulated from the same seed: they must not sort themselves into parts."""
+    require(seed >= 0, f"seed must be a number that is not negative, got {seed}")
+    return split(n, fractions, seed + SALT, stratify)
+
 
 def split(
     n: int,

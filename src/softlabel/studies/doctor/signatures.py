@@ -4,17 +4,19 @@ With L the loss at the watches, about twelve of them, and L₀ that before the f
 path, the sum of the step sizes that the schedule allowed):
 
     step too large      half of the students show one of: the loss climbs to 1.5 L₀; all its climbs together are half of
-                        its fall and a twentieth of L₀ (healthy runs: below a twentieth of the fall); it ends at L₀ or
-                        above, its neurons have moved, and most are alive. A hint where it ends below L₀/10 with
-                        a training error below 1 %: it was survived.
+                        its fall and a twentieth of L₀ (healthy runs: below a twentieth of the fall), and it was above
+                        L₀ or brought less than a third of its fall in the second half (else it is on its way down,
+                        with the noise of a few batches); it ends at L₀ or above, its neurons have moved, and most are
+                        alive. A hint where it ends below L₀/10 with a training error below 1 %: it was survived.
     step too small or   the second half brought a fifth of the whole fall and its last quarter a twentieth
     training too short  (a steady fall: 1/2 and 1/4; an exponential one with less than 6 % of the fall to come: less),
                         and the training error is 1 % or more; or neither loss nor neurons have moved at all.
     dead neurons        half of them silent on all watched rows is a hint (large steps do that to students that learn
                         well), three quarters a mistake.
     seeds disagree      final losses (over L₀) fall into two heaps: a gap of a quarter between them, which makes 85 % of
-                        the variance (of evenly spread values: 75 %), with 5 points between their training errors;
-                        three seeds or more.
+                        the variance (of evenly spread values: 75 %), with 5 points between their training errors; or
+                        20 points lie between neighbouring training errors of trainings that came to an end; three seeds
+                        or more.
     radius too small    half of the neurons are held by the projection and the training error is 5 points above what
                         larger radii of the run, or the teacher, reach; where nothing can be compared, above half of
                         what guessing gives.
@@ -25,7 +27,7 @@ path, the sum of the step sizes that the schedule allowed):
                         is above half of what guessing gives.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,11 +35,13 @@ import numpy as np
 from softlabel.studies.doctor.courses import NOTHING_TO_LEARN, Course, Group, Signs, median, middle
 from softlabel.studies.doctor.findings import Finding
 
+SHORT = "step too small or training too short"
 RISES, CLIMBS, LEAST_CLIMB, SURVIVED = 1.5, 0.5, 0.05, 0.1
-LAST_HALF, LAST_QUARTER, STEADY, LEARNED, MOVED = 0.2, 0.05, 0.4, 0.01, 1e-3
+ABOVE, ON_ITS_WAY = 1.05, 1 / 3
+LAST_HALF, LAST_QUARTER, STEADY, LEARNED, MOVED, BARELY = 0.2, 0.05, 0.4, 0.01, 1e-3, 0.1
 FAR = 1.0  # of a neuron from its start, ·√m: steps that are too small do not get there
 SOME_DEAD, MOST_DEAD = 0.5, 0.75
-APART, HEAPS, FEWEST_SEEDS = 0.25, 0.85, 3
+APART, HEAPS, WIDE_GAP, FEWEST_SEEDS = 0.25, 0.85, 0.2, 3
 HELD, NEVER_BINDS = 0.5, 0.5
 POINTS = 0.05
 
@@ -66,7 +70,7 @@ def examine_group(
         yield finding
     if narrow_on_purpose:
         return
-    if (finding := _disagree(group)) is not None:
+    if (finding := _disagree(group, by_error=not any(finding.name == SHORT for finding in found))) is not None:
         yield finding
     held_back = any(finding.severity == "mistake" for finding in found)
     if not held_back and (finding := _width_small(group, wider, chance)) is not None:
@@ -88,13 +92,21 @@ def _too_large(group: Group) -> Finding | None:
         "at the highest": signs.highest * signs.start, "in the end": signs.end * signs.start,
         "all climbs together": signs.climbs_of_start * signs.start, "training error": group.error,
     }  # fmt: skip
-    remedy = f"take a smaller step, {group.step / 3:.2g} or {group.step / 10:.2g} instead of {group.step:.3g}"
+    remedy = (
+        f"take a smaller step, {_short(group.step / 3)} or {_short(group.step / 10)} instead of {_short(group.step)}"
+    )
     return Finding("step too large", severity, group.where, evidence, remedy, signs.highest)
+
+
+def _short(number: float) -> str:
+    """Three digits, 1000 as it is written."""
+    return f"{float(f'{number:.3g}'):g}"
 
 
 def _unsteady(group: Group, student: Course, signs: Signs) -> bool:
     rises = signs.highest >= RISES
     jumps = signs.climbs >= CLIMBS and signs.climbs_of_start >= LEAST_CLIMB
+    jumps = jumps and (signs.highest >= ABOVE or signs.last_half < ON_ITS_WAY)
     above = signs.end >= 1 and signs.moved >= MOVED
     still = signs.moved < MOVED and group.way(student) >= FAR
     return rises or jumps or ((above or still) and (student.dead or 0.0) < MOST_DEAD)
@@ -114,10 +126,10 @@ def _unfinished(group: Group) -> Finding | None:
         "share of its fall in the second half of the training": signs.last_half,
         "in the last quarter": signs.last_quarter, "training error": group.error,
     }  # fmt: skip
-    factor = 1000 if signs.moved < MOVED else 10 if signs.last_half >= STEADY else 3
-    remedy = f"take a larger step, e.g. {group.step * factor:.2g} instead of {group.step:.3g}"
-    remedy += "" if factor == 1000 else f", or train about {factor} times as long"
-    return Finding("step too small or training too short", "mistake", group.where, evidence, remedy, signs.last_half)
+    factor = 1000 if signs.moved < MOVED else 100 if signs.moved < BARELY else 10 if signs.last_half >= STEADY else 3
+    remedy = f"take a larger step, e.g. {_short(group.step * factor)} instead of {_short(group.step)}"
+    remedy += "" if factor >= 100 else f", or train about {factor} times as long"
+    return Finding(SHORT, "mistake", group.where, evidence, remedy, signs.last_half)
 
 
 def _dead(group: Group) -> Finding | None:
@@ -137,7 +149,7 @@ def _radius_small(group: Group, looser: float | None, chance: float | None) -> F
         return None
     evidence = {"share of neurons held by the projection": group.held, "training error": group.error}
     evidence |= _compared(looser, chance, "with a larger radius, or the teacher's")
-    remedy = f"take a larger radius, e.g. {group.radius * 4:.3g} instead of {group.radius:.3g}, or none"
+    remedy = f"take a larger radius, e.g. {_short(group.radius * 4)} instead of {_short(group.radius)}, or none"
     return Finding("radius too small", "mistake", group.where, evidence, remedy, group.error)
 
 
@@ -179,17 +191,20 @@ def _compared(reference: float | None, chance: float | None, whose: str) -> dict
     return {"that of guessing": chance} if reference is None else {f"that {whose}": reference}
 
 
-def _disagree(group: Group) -> Finding | None:
+def _disagree(group: Group, by_error: bool) -> Finding | None:
     if len(group.students) < FEWEST_SEEDS:
         return None
     start = group.signs.start
-    order = sorted(group.students, key=lambda student: student.loss[-1])
-    ends = np.array([student.loss[-1] for student in order]) / start
-    cut = _heaps(ends)
+    order = sorted(group.students, key=lambda student: (_last_error(student) or 0.0, student.loss[-1]))
+    cut = _gap([_last_error(student) for student in order]) if by_error else None
+    if cut is None:
+        order = sorted(group.students, key=lambda student: student.loss[-1])
+        cut = _heaps(np.array([student.loss[-1] for student in order]) / start)
     if cut is None:
         return None
+    ends = np.array([student.loss[-1] for student in order]) / start
     good, bad = order[:cut], order[cut:]
-    errors = [median([s.error[-1] if s.error else None for s in heap]) for heap in (good, bad)]
+    errors = [median([_last_error(student) for student in heap]) for heap in (good, bad)]
     if errors[0] is not None and errors[1] is not None and errors[1] - errors[0] < POINTS:
         return None
     evidence = {
@@ -201,6 +216,19 @@ def _disagree(group: Group) -> Finding | None:
         "the mean over seeds means little here: take a smaller step or more neurons, and look at the seeds one by one"
     )
     return Finding("seeds disagree", "mistake", group.where, evidence, remedy, len(bad) / len(order))
+
+
+def _last_error(student: Course) -> float | None:
+    return student.error[-1] if student.error else None
+
+
+def _gap(errors: Sequence[float | None]) -> int | None:
+    """Where the widest gap between sorted training errors lies, if it is wide."""
+    known = [error for error in errors if error is not None]
+    if len(known) < len(errors):
+        return None
+    gaps = np.diff(known)
+    return int(gaps.argmax()) + 1 if gaps.max() >= WIDE_GAP else None
 
 
 def _heaps(ends: np.ndarray) -> int | None:
