@@ -5,8 +5,8 @@
 Four data sets with two classes, settings (step, epochs, width, optimiser, activation, batch) drawn far beyond what is
 sensible. Beside each training stand those that the remedies ask for: a third and a tenth of the step, three, ten and a
 hundred times it, three times as long, four times as wide. A mistake that doctor names is right where its remedy lowers
-the training error (median of five seeds) by 2 points; doctor missed one where it names none and some remedy lowers the
-error by 5 points.
+the training error by 2 points: the median of five seeds, where seeds disagree the worst. Doctor missed one where it
+names none and some remedy lowers the median by 5 points.
 """
 
 import tempfile
@@ -56,8 +56,9 @@ def main() -> None:
             rows.append(row)
             gains = row["gains"]
             for name in row["mistakes"]:
+                lowered = row["gains of the worst"] if name == "seeds disagree" else gains
                 named[name] += 1
-                right[name] += max(gains[remedy] for remedy in REMEDIES[name]) >= GAIN
+                right[name] += max(lowered[remedy] for remedy in REMEDIES[name]) >= GAIN
             best = max(gains, key=lambda remedy: gains[remedy])
             if not row["mistakes"]:
                 silent += 1
@@ -122,14 +123,19 @@ def examine(x: np.ndarray, y: np.ndarray, drawn: dict[str, Any]) -> dict[str, An
             done = None
             write_records(Path(folder), students, labels, run=None, failed=str(problem))
         found = doctor(folder)
-    base = 0.5 if done is None else _error(done, x, y)
-    gains = {}
-    for name, change in changed.items():
-        gains[name] = base - _error_of(x, y, labels, [replace(one, **change) for one in students], drawn)
-    gains["three times as long"] = base - _error_of(x, y, labels, students, drawn, 3 * drawn["epochs"])
+    base = _errors(done, x, y)
+    remedied = {
+        name: _train_again(x, labels, [replace(one, **change) for one in students], drawn)
+        for name, change in changed.items()
+    }
+    remedied["three times as long"] = _train_again(x, labels, students, drawn, 3 * drawn["epochs"])
+    errors = {name: _errors(run, x, y) for name, run in remedied.items()}
     mistakes = sorted({finding.name for finding in found.mistakes})
     return drawn | {"mistakes": mistakes, "hints": sorted({f.name for f in found.findings} - set(mistakes)),
-                    "error": base, "gains": gains}  # fmt: skip
+                    "error": float(np.median(base)),
+                    "gains": {name: float(np.median(base) - np.median(found)) for name, found in errors.items()},
+                    "gains of the worst": {name: float(max(base) - max(found)) for name, found in errors.items()},
+                    }  # fmt: skip
 
 
 def _train(x: np.ndarray, labels: dict, students: list[Student], drawn: dict[str, Any], epochs: int) -> Any:
@@ -138,15 +144,17 @@ def _train(x: np.ndarray, labels: dict, students: list[Student], drawn: dict[str
                           record_every=max(1, steps // WATCHES))  # fmt: skip
 
 
-def _error(done: Any, x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.median([(student.network.logits(x) * y <= 0).mean() for student in done]))
-
-
-def _error_of(x, y, labels, students, drawn, epochs: int | None = None) -> float:
+def _train_again(x, labels, students, drawn, epochs: int | None = None) -> Any:
+    """None where it leaves the finite numbers."""
     try:
-        return _error(_train(x, labels, students, drawn, epochs or drawn["epochs"]), x, y)
+        return _train(x, labels, students, drawn, epochs or drawn["epochs"])
     except DivergedError:
-        return 0.5
+        return None
+
+
+def _errors(done: Any, x: np.ndarray, y: np.ndarray) -> list[float]:
+    """Training error of each seed; half where the training failed."""
+    return [0.5] * SEEDS if done is None else [float((one.network.logits(x) * y <= 0).mean()) for one in done]
 
 
 if __name__ == "__main__":

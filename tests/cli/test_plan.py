@@ -57,7 +57,7 @@ def test_an_exported_student_predicts(tmp_path, capsys):
         (["--accuracy", "0.9", "--widths", "4"], "two different"),
         (["--accuracy", "0.9", "--widths", "few"], "whole numbers"),
         (["--accuracy", "0.9", "--family", "mlp"], "mlp"),
-        (["--accuracy", "0.9", "--share", "1.5"], "--share"),
+        (["--accuracy", "0.9", "--share", "1.5"], "share must lie"),
         (["--accuracy", "0.9", "--confirm", "10"], "cannot confirm"),
         (["--accuracy", "0.9", "--size", "8"], "--size has no meaning"),
         (["--accuracy", "0.9", "--family", "vgg"], "--label, --drop have no meaning"),

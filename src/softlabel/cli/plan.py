@@ -60,8 +60,6 @@ def plan(
 
     if family not in LADDERS:
         raise unknown("family", family, LADDERS)
-    require(0.5 < share < 1, f"--share must lie between 0.5 and 1, got {share}")
-    require(0.5 < confidence < 1, f"--confidence must lie between 0.5 and 1, got {confidence}")
     given = {"--label": label, "--task": task, "--leave-out": leave_out, "--scale": scale, "--drop": drop,
              "--id": id_column, "--test": test}  # fmt: skip
     idle = [name for name, value in given.items() if value] if family != "two-layer" else ["--size"] * bool(size)

@@ -37,7 +37,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One coordinate system; `ticks` are the numbers written along a logarithmic x axis, where they are few."""
+    """One coordinate system; `ticks` are the numbers written along the x axis, where they are few."""
 
     title: str
     series: Sequence[Series]

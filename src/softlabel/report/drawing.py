@@ -42,9 +42,9 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
         axes.set_xticks(range(len(panel.categories)), panel.categories)
     elif panel.log_x:
         axes.set_xscale("log")
-        if panel.ticks is not None:
-            axes.set_xticks(list(panel.ticks), [f"{tick:g}" for tick in panel.ticks])
-            axes.xaxis.set_minor_locator(NullLocator())
+    if panel.ticks is not None:
+        axes.set_xticks(list(panel.ticks), [f"{tick:g}" for tick in panel.ticks])
+        axes.xaxis.set_minor_locator(NullLocator())
     if panel.log_y:
         axes.set_yscale("log")
     if panel.zero_line:

@@ -65,8 +65,8 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
         axis |= {"tickvals": list(range(count)), "ticktext": panel.categories, "range": [-0.5, count - 0.5]}
     elif panel.log_x:
         axis["type"] = "log"
-        if panel.ticks is not None:
-            axis |= {"tickvals": list(panel.ticks), "ticktext": [f"{tick:g}" for tick in panel.ticks]}
+    if panel.ticks is not None:
+        axis |= {"tickvals": list(panel.ticks), "ticktext": [f"{tick:g}" for tick in panel.ticks]}
     figure.update_xaxes(**axis, row=row, col=column)
     if first:
         figure.update_yaxes(title_text=panel.y_label, title_standoff=4, row=row, col=column)

@@ -167,6 +167,13 @@ def test_an_interrupted_plan_goes_on(tmp_path):
         ({"seeds": 2}, "at least 3"),
         ({"family": "transformer"}, "unknown family"),
         ({"family": "vgg"}, "deep students need images"),
+        ({"family": "vgg", "search_radius": True}, "no radius to search"),
+        ({"share": 1.5}, "share must lie between 0.5 and 1"),
+        ({"confidence": 0.0}, "confidence must lie between 0.5 and 1"),
+        ({"bisections": -1}, "bisections"),
+        ({"epochs": 0}, "epochs"),
+        ({"batch": 0}, "batch"),
+        ({"seed": -1}, "seed"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_trained(tmp_path, change, message):

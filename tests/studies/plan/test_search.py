@@ -74,7 +74,11 @@ def test_bisection_ends_and_stays_within_its_bracket(widths, first_passing):
 def test_attempts_grow_and_stop_at_the_limit():
     assert attempt_widths(20, 512) == [20, 26, 32, 40]
     assert attempt_widths(512, 512) == [512]
-    assert attempt_widths(3, 512) == [3, 4, 6]
+    assert attempt_widths(3, 512) == [3, 4, 6, 8]
+    assert attempt_widths(2, 512) == [2, 4, 6, 8]
+    assert attempt_widths(2, 7) == [2, 4, 6, 7]
+    assert attempt_widths(20, 512, sure=20) == [20, 26, 32, 40]
+    assert attempt_widths(20, 512, sure=64) == [20, 26, 32, 64]
 
 
 def hill(width: int) -> float:

@@ -151,6 +151,8 @@ def test_too_few_test_rows_are_said_at_once(tmp_path):
         ({"seeds": 1}, "seeds"),
         ({"confidence": 1.0}, "confidence"),
         ({"metric": "f1"}, "unknown metric"),
+        ({"epochs": 0}, "epochs must be"),
+        ({"batch": -1}, "batch must be"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_trained(tmp_path, change, message):

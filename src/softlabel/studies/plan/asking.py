@@ -16,7 +16,7 @@ from softlabel.studies.plan.exporting import export_planned
 from softlabel.studies.plan.families import images_of
 from softlabel.studies.plan.search import allowed_misses
 from softlabel.studies.plan.settings import LADDERS, PlanSettings
-from softlabel.studies.practice import Recipe, check_test_rows, consult, hold, recipe_for, threads_of
+from softlabel.studies.practice import Recipe, check_test_rows, check_training, consult, hold, recipe_for, threads_of
 from softlabel.studies.running import Answer, finish_question, run_folder
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher
@@ -75,17 +75,19 @@ def plan(
         raise unknown("family", family, LADDERS)
     deep = family != "two-layer"
     if deep:
+        require(not search_radius, "deep students have no radius to search: leave it out")
         images_of(problem, "validation")
     ladder = _ladder(widths, family)
     check_test_rows(problem)
     _check_target(problem, accuracy)
+    _check_search(seeds, share, confidence, bisections)
+    check_training(epochs, batch)
     confirm = (0 if deep else CONFIRM) if confirm is None else confirm
     least = allowed_misses(confirm, share, (1 - confidence) / ATTEMPTS)
     require(
         confirm == 0 or least >= 0,
         f"{confirm} students cannot confirm a share of {share:g} with confidence {confidence:g}; take more, or 0",
     )
-    require(seeds >= 3, f"seeds must be at least 3, got {seeds}")
 
     def ask() -> TeacherAnswers:
         if deep and isinstance(teacher, str) and teacher.startswith(("vgg", "resnet")):
@@ -122,6 +124,13 @@ def _ladder(widths: Sequence[int] | None, family: str) -> tuple[int, ...]:
     return ladder
 
 
+def _check_search(seeds: int, share: float, confidence: float, bisections: int) -> None:
+    require(seeds >= 3, f"seeds must be at least 3, got {seeds}")
+    require(0.5 < share < 1, f"share must lie between 0.5 and 1, got {share}")
+    require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
+    require(bisections >= 0, f"bisections must not be negative, got {bisections}")
+
+
 def _check_target(problem: Problem, accuracy: float) -> None:
     if not 0 < accuracy <= 1:
         hint = f" (for {accuracy:g} per cent write {accuracy / 100:g})" if 1 < accuracy <= 100 else ""
@@ -139,7 +148,6 @@ def _recipe(problem: Problem, deep: bool, epochs: int | None, batch: int | None,
     if not deep:
         recipe = recipe_for(rows, epochs, batch, search_radius)
         return recipe.model_copy(update={"tuning_seeds": recipe.tuning_seeds // 2})  # at two widths
-    require(not search_radius, "deep students have no radius to search")
     return Recipe(
         epochs=epochs or DEEP_EPOCHS, batch=batch or 128, steps=(1e-3,), temperatures=(2.0, 4.0), smoothings=(),
         tuning_seeds=1,

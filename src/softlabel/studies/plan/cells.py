@@ -180,7 +180,8 @@ def confirm_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bu
         done = confirmations(settings, results, arm)
         if begin is None or any(confirmed for *_, confirmed in done):
             continue
-        widths = attempt_widths(begin, settings.limit)
+        throughout = smallest_passing(passing(settings, results, arm), throughout=True)
+        widths = attempt_widths(begin, settings.limit, throughout)
         if k <= len(widths):
             seeds = range(first, first + settings.confirm)
             cells += _cells(settings, results, "confirm", arm, widths[k - 1], seeds)

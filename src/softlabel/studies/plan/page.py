@@ -296,12 +296,13 @@ def _method(judged: Judgement) -> list[str]:
         )
     else:
         lines.append(
-            "No confirmation: the promise rests on normal tolerance limits; the confidence is shared between the "
+            "No confirmation: what is said rests on normal tolerance limits; the confidence is shared between the "
             "ladder (tested from its widest width down) and the bisections."
         )
     lines.append(
-        "The promise speaks of fresh seeds on these test rows. On new rows accuracies shift by what the choice of test "
-        "rows leaves open: the interval of the mean accounts for it. Four seeds at a time share the order "
-        "of batches."
+        "The answer is about fresh seeds on these test rows. On new rows accuracies shift by what the choice of test "
+        "rows leaves open: the interval of the mean accounts for it."
     )
+    if settings.family == "two-layer":
+        lines.append("Four seeds at a time share the order of batches.")
     return lines

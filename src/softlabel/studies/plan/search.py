@@ -76,14 +76,18 @@ def next_width(passes: Mapping[int, bool], precision: float = 1.1) -> int | None
     return middle if below < middle < candidate else None
 
 
-def attempt_widths(candidate: int, limit: int) -> list[int]:
-    """Widths to confirm one after another, each a quarter wider than the last, as far as the limit."""
-    widths: list[int] = []
-    for k in range(ATTEMPTS):
-        width = min(limit, 2 * math.ceil(candidate * GROWTH**k / 2 - 1e-9) if k else candidate)
-        if width not in widths:
-            widths.append(width)
-    return widths
+def attempt_widths(candidate: int, limit: int, sure: int | None = None) -> list[int]:
+    """Widths to confirm one after another, each even and a quarter wider than the last, as far as the limit.
+
+    sure        a width that is more likely to be confirmed; the last attempt is not narrower
+    """
+    widths = [min(limit, candidate)]
+    for k in range(1, ATTEMPTS):
+        width = max(2 * (widths[-1] // 2 + 1), 2 * math.ceil(candidate * GROWTH**k / 2 - 1e-9))
+        if k == ATTEMPTS - 1:
+            width = max(width, sure or 0)
+        widths.append(min(limit, width))
+    return list(dict.fromkeys(widths))
 
 
 @dataclass(frozen=True)

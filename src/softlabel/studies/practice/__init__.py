@@ -3,7 +3,7 @@
 from softlabel.studies.practice.consulting import Consulted, consult
 from softlabel.studies.practice.facts import check_test_rows
 from softlabel.studies.practice.held import Held, find_held, hold
-from softlabel.studies.practice.recipe import Arm, Recipe, StudentCell, choices, recipe_for, threads_of
+from softlabel.studies.practice.recipe import Arm, Recipe, StudentCell, check_training, choices, recipe_for, threads_of
 from softlabel.studies.practice.students import Measured, measure_students, student_model, train_cells
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Recipe",
     "StudentCell",
     "check_test_rows",
+    "check_training",
     "choices",
     "consult",
     "find_held",

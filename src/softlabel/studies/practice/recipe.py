@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from pydantic import Field
 
+from softlabel.errors import require
 from softlabel.lab import Settings
 from softlabel.numerics import has_bfloat16
 from softlabel.numerics.threads import threads_worth
@@ -64,6 +65,12 @@ class StudentCell(Settings):
     def choice(self) -> tuple[float, float, float, float | None]:
         """What was chosen for it: step, temperature, smoothing, radius."""
         return self.step, self.temperature, self.smoothing, self.radius
+
+
+def check_training(epochs: int | None, batch: int | None) -> None:
+    """Refuse numbers that no training can have; None is a default's."""
+    for name, value in (("epochs", epochs), ("batch", batch)):
+        require(value is None or value >= 1, f"{name} must be a whole number from 1 on, got {value}")
 
 
 def recipe_for(rows: int, epochs: int | None = None, batch: int | None = None, search_radius: bool = False) -> Recipe:

@@ -11,7 +11,16 @@ from softlabel.data.problem import Problem, without_held_out
 from softlabel.errors import require
 from softlabel.lab import Progress
 from softlabel.lab.scores import example_scores, find_metric
-from softlabel.studies.practice import Arm, Consulted, check_test_rows, consult, hold, recipe_for, threads_of
+from softlabel.studies.practice import (
+    Arm,
+    Consulted,
+    check_test_rows,
+    check_training,
+    consult,
+    hold,
+    recipe_for,
+    threads_of,
+)
 from softlabel.studies.running import Answer, finish_question, run_folder
 from softlabel.studies.verdict.settings import VerdictSettings
 from softlabel.teachers.answers import TeacherAnswers
@@ -68,6 +77,7 @@ def verdict(
     problem = inputs if isinstance(inputs, Problem) else Problem.of(inputs, labels, scale=scale, seed=seed)
     metric = find_metric(metric)
     _check(width, margin, seeds, confidence)
+    check_training(epochs, batch)
     warnings = _test_rows(problem, margin)
     for warning in warnings:
         say(f"warning: {warning}")

@@ -260,7 +260,7 @@ def _charts(judged: Judgement) -> list[Chart]:
             "verdict", "The gap as seeds were added, and every seed",
             f"Left: soft − hard in points with the interval of each look ({METHOD}). Right: every student.",
             [
-                Panel("gap", [gaps, *edges], "seeds", "points", zero_line=True),
+                Panel("gap", [gaps, *edges], "seeds", "points", zero_line=True, ticks=seeds),
                 Panel("students", dots, "", judged.settings.metric),
             ],
             share_y=False,
