@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softlabel.cli import options
+from softlabel.cli.groups import DataChoice, grouped
 
 if TYPE_CHECKING:
     from softlabel.studies.audit import Audit
     from softlabel.teachers import KernelLimitTeacher
 
 
+@grouped
 def audit(
-    data: options.Data,
-    label: options.Label = None,
-    task: options.Task = None,
-    classes: options.Classes = None,
-    leave_out: options.LeaveOut = None,
-    scale: options.Scale = None,
-    drop: options.Drop = None,
+    given: DataChoice,
     rows: Annotated[int | None, typer.Option(min=2, help="Only so many rows, drawn by the seed.")] = None,
     arm: Annotated[str, typer.Option(help="soft (the kernel-limit teacher's labels) or hard.")] = "soft",
     width: Annotated[int, typer.Option(help="Neurons; any even number will do for the deterministic checks.")] = 256,
@@ -48,14 +44,13 @@ def audit(
     import numpy as np
 
     from softlabel.cli.progress import step_progress
-    from softlabel.data import load_task
     from softlabel.errors import SoftlabelError, unknown
     from softlabel.studies.audit import audit as run
     from softlabel.theory.bounds.setting import Setting, check_epsilon
 
     if arm not in ("soft", "hard"):
         raise unknown("arm", arm, ("soft", "hard"))
-    posed = load_task(data, label, task, classes, leave_out, scale, drop or ())
+    posed = given.load_task()
     chosen = np.random.default_rng(seed).permutation(len(posed.train))[:rows] if rows else slice(None)
     x, y = posed.train.inputs[chosen], posed.train.y[chosen]  # pyright: ignore[reportOptionalSubscript]
     Setting(n=len(x), delta=delta, kappa=kappa)

@@ -5,18 +5,14 @@ from typing import Annotated, Any
 import typer
 
 from softlabel.cli import options
+from softlabel.cli.groups import DataChoice, grouped
 
 BOTH = ("softplus", "tanh")
 
 
+@grouped
 def dynamics(
-    data: options.Data,
-    label: options.Label = None,
-    task: options.Task = None,
-    classes: options.Classes = None,
-    leave_out: options.LeaveOut = None,
-    scale: options.Scale = None,
-    drop: options.Drop = None,
+    given: DataChoice,
     rows: Annotated[int, typer.Option(min=2, help="Rows to use, drawn by the seed.")] = 200,
     width: Annotated[int, typer.Option(min=1, help="Units of the student.")] = 100,
     teacher_width: Annotated[int, typer.Option(min=1, help="Units of the teacher they are chosen from.")] = 400,
@@ -64,13 +60,12 @@ def dynamics(
 
     import numpy as np
 
-    from softlabel.data import load_task
     from softlabel.errors import require
     from softlabel.studies.dynamics import Student, compare_dynamics, document
 
     require(strength >= 0, f"--strength must lie between 0 and inf, got {strength}")
     require(step is None or (math.isfinite(step) and step > 0), f"--step must be a positive number, got {step}")
-    posed = load_task(data, label, task, classes, leave_out, scale, drop or ())
+    posed = given.load_task()
     chosen = np.random.default_rng(seed).permutation(len(posed.train))[:rows]
     assert posed.train.y is not None
     options.note(f"{posed}, {len(chosen)} rows by seed {seed}")
@@ -82,7 +77,7 @@ def dynamics(
         shared = Student(width, teacher_width, strength, activation or "softplus", start_scale, iterations, step, seed)
         require(width <= teacher_width, f"width must lie between 1 and the teacher's {teacher_width}, got {width}")
         ((name, text),) = asked.items()
-        _sweep(_run_sweep(name, text, x, y, shared, activation), data, out, as_json)
+        _sweep(_run_sweep(name, text, x, y, shared, activation), given.data, out, as_json)
         return
     found = compare_dynamics(
         x,
@@ -97,7 +92,7 @@ def dynamics(
         step=step,
         seed=seed,
     )
-    answer = document(found, data)
+    answer = document(found, given.data)
     if out is not None:
         _draw(answer, out)
     if as_json:

@@ -5,19 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softlabel.cli import options
+from softlabel.cli.groups import DataChoice, grouped
 
 if TYPE_CHECKING:
     from softlabel.theory.margin import Margin, Progress
 
 
+@grouped
 def margin(
-    data: options.Data,
-    label: options.Label = None,
-    task: options.Task = None,
-    classes: options.Classes = None,
-    leave_out: options.LeaveOut = None,
-    scale: options.Scale = None,
-    drop: options.Drop = None,
+    given: DataChoice,
     several_classes: Annotated[bool, typer.Option(help="Every class against the rest, one after another.")] = False,
     rows: Annotated[int | None, typer.Option(min=2, help="Only so many rows, drawn by the seed.")] = None,
     width: Annotated[float, typer.Option(help="Relative width of the interval at which to stop.")] = 0.05,
@@ -43,7 +39,6 @@ def margin(
     """
     import numpy as np
 
-    from softlabel.data import load_task
     from softlabel.errors import InputError, require
 
     require(0 < kappa < float("inf"), f"--kappa must be positive and finite, got {kappa}")
@@ -52,9 +47,9 @@ def margin(
     if start_widths is not None and several_classes:
         raise InputError("--start-widths is for one task: leave out --several-classes")
     widths = _even_widths(start_widths) if start_widths is not None else []
-    if several_classes and (task or classes):
+    if several_classes and (given.task or given.classes):
         raise InputError("--several-classes takes every class against the rest: leave out --task and --classes")
-    posed = load_task(data, label, task, classes, leave_out, scale, drop or (), several_classes=several_classes)
+    posed = given.load_task(several_classes)
     x, labels = posed.train.inputs, posed.train.labels
     chosen = np.arange(len(x))
     if rows is not None and rows < len(x):
@@ -70,7 +65,7 @@ def margin(
             y = np.where(labels == number, 1.0, -1.0)
             found = compute_margin(x, y, f"class {name} against the rest", settings)
             _save(found, x, y, kappa, out, f"teacher-{_file_name(name)}.safetensors")
-            results.append({"class": name, **_document(found, data)})
+            results.append({"class": name, **_document(found, given.data)})
         worst = min(results, key=lambda row: row["gamma_upper"])
         answer = {key: value for key, value in worst.items() if key != "class"} | {"classes": results}
         answer["seconds"] = sum(row["seconds"] for row in results)
@@ -78,7 +73,7 @@ def margin(
         y = posed.train.y[chosen].astype(np.float64)  # pyright: ignore[reportOptionalSubscript]
         found = compute_margin(x, y, "γ*", settings)
         _save(found, x, y, kappa, out, "teacher.safetensors")
-        answer = _document(found, data)
+        answer = _document(found, given.data)
         if widths and out is not None:
             answer["starts"] = _starts(x, y, widths, found, seed, out)
     if as_json:

@@ -1,25 +1,22 @@
 """`softlabel plan`: how small can the student be?"""
 
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from softlabel.cli import options
+from softlabel.cli.groups import DataChoice, TeacherChoice, Training, grouped
 
 
+@grouped
 def plan(
-    data: options.Data,
-    accuracy: Annotated[float, typer.Option(help="The test accuracy to reach, e.g. 0.95.")],
-    teacher: options.Teacher = "auto",
-    label: options.Label = None,
-    task: options.Task = None,
-    classes: options.Classes = None,
-    leave_out: options.LeaveOut = None,
-    scale: options.Scale = None,
-    drop: options.Drop = None,
-    id_column: options.Id = None,
+    *,
+    given: DataChoice,
     test: options.TestFile = None,
+    accuracy: Annotated[float, typer.Option(help="The test accuracy to reach, e.g. 0.95.")],
+    taught: TeacherChoice,
     widths: Annotated[str | None, typer.Option(help="The ladder, e.g. 2,4,8,16; by default 2 … 512.")] = None,
     seeds: Annotated[int, typer.Option(help="Students at each width of the search.")] = 10,
     share: Annotated[float, typer.Option(help="Probability with which a fresh student is to reach it.")] = 0.9,
@@ -32,11 +29,7 @@ def plan(
         str, typer.Option(help="two-layer, vgg or resnet; of deep ones widths are channels of the first layer.")
     ] = "two-layer",
     size: Annotated[int | None, typer.Option(min=4, help="Pixels that a folder's images are brought to.")] = None,
-    teacher_output: options.TeacherOutput = None,
-    teacher_kind: options.TeacherKind = None,
-    search_radius: options.SearchRadius = False,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
+    training: Training,
     seed: options.Seed = 0,
     out: options.Out = None,
     as_json: options.Json = False,
@@ -60,22 +53,21 @@ def plan(
 
     if family not in LADDERS:
         raise unknown("family", family, LADDERS)
-    given = {"--label": label, "--task": task, "--leave-out": leave_out, "--scale": scale, "--drop": drop,
-             "--id": id_column, "--test": test}  # fmt: skip
-    idle = [name for name, value in given.items() if value] if family != "two-layer" else ["--size"] * bool(size)
+    tabular = {"--label": given.label, "--task": given.task, "--leave-out": given.leave_out, "--scale": given.scale,
+               "--drop": given.drop, "--id": taught.id_column, "--test": test}  # fmt: skip
+    idle = [name for name, value in tabular.items() if value] if family != "two-layer" else ["--size"] * bool(size)
     require(
         not idle, f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no meaning for {family} students; leave out"
     )
     if family == "two-layer":
-        problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed, test)
+        problem = load_practice(given, taught.id_column, seed, test)
     else:
-        problem = load_pictures(data, classes, size, seed)
+        problem = load_pictures(given.data, given.classes, size, seed)
     ladder = None if widths is None else options.whole_numbers(widths, "--widths")
     run = partial(
-        ask, problem, teacher=teacher, accuracy=accuracy, widths=ladder, seeds=seeds, share=share,
-        confidence=confidence, confirm=confirm, rival=rival, family=family, epochs=epochs, batch=batch_size,
-        search_radius=search_radius, seed=seed, folder=out, teacher_output=teacher_output, teacher_kind=teacher_kind,
-        id_column=id_column, again=again_command("plan"), note=options.note,
+        ask, problem, accuracy=accuracy, widths=ladder, seeds=seeds, share=share, confidence=confidence,
+        confirm=confirm, rival=rival, family=family, seed=seed, folder=out, again=again_command("plan"),
+        note=options.note, **asdict(taught), **training.settings(),
     )  # fmt: skip
     run_and_answer(lambda watch: run(watch=watch), _show, as_json)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softlabel.cli import options
+from softlabel.cli.groups import DataChoice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,20 +14,21 @@ if TYPE_CHECKING:
     from softlabel.data.problem import Problem
 
 
-def load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed, test) -> "Problem":
+def load_practice(given: DataChoice, id_column: str | None, seed: int, test: Path | None) -> "Problem":
     """The problem of the command line, described on stderr."""
     from softlabel.data.problem import load_problem
     from softlabel.errors import require
 
     require(seed >= 0, f"--seed must not be negative, got {seed}")
-    problem = load_problem(data, label, task, classes, leave_out, scale, drop or (), id_column, seed, test)
+    problem = load_problem(given.data, given.label, given.task, given.classes, given.leave_out, given.scale,
+                           given.drop or (), id_column, seed, test)  # fmt: skip
     options.note(str(problem))
     for remark in problem.notes:
         options.note(f"note: {remark}")
     return problem
 
 
-def load_transfer(path: Path, problem: "Problem", drop: list[str] | None) -> "np.ndarray":
+def load_transfer(path: Path, problem: "Problem") -> "np.ndarray":
     """Unlabelled rows in the problem's column order, from a file with (at least) its columns."""
     import numpy as np
 

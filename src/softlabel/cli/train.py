@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softlabel.cli import options
+from softlabel.cli.groups import DataChoice, grouped
 
 if TYPE_CHECKING:
     from softlabel.networks import Labels
@@ -13,14 +14,9 @@ if TYPE_CHECKING:
 WATCHES = 12
 
 
+@grouped
 def train(
-    data: options.Data,
-    label: options.Label = None,
-    task: options.Task = None,
-    classes: options.Classes = None,
-    leave_out: options.LeaveOut = None,
-    scale: options.Scale = None,
-    drop: options.Drop = None,
+    given: DataChoice,
     width: Annotated[list[int] | None, typer.Option(help="Neurons; may be given several times.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Students of each width.")] = 5,
     soft_labels: Annotated[
@@ -48,12 +44,11 @@ def train(
     Example: softlabel train table.csv --label sick --soft-labels teacher.npy --temperature 4
     """
     from softlabel.cli.progress import step_progress
-    from softlabel.data import load_task
     from softlabel.errors import DivergedError
     from softlabel.networks import Student, hard_labels, train_students
     from softlabel.networks.pgd import count_steps
 
-    posed = load_task(data, label, task, classes, leave_out, scale, drop or ())
+    posed = given.load_task()
     (inputs, y), (test_inputs, test_y), rows = _parts(posed, seed)
     labels = {"hard": hard_labels(y)}
     if soft_labels is not None:

@@ -1,5 +1,6 @@
 """`softlabel verdict`: should you distil?"""
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,19 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from softlabel.cli import options
+from softlabel.cli.groups import DataChoice, TeacherChoice, Training, grouped
 
 
+@grouped
 def verdict(
-    data: options.Data,
-    teacher: options.Teacher = "auto",
-    label: options.Label = None,
-    task: options.Task = None,
-    classes: options.Classes = None,
-    leave_out: options.LeaveOut = None,
-    scale: options.Scale = None,
-    drop: options.Drop = None,
-    id_column: options.Id = None,
+    *,
+    given: DataChoice,
     test: options.TestFile = None,
+    taught: TeacherChoice,
     width: Annotated[int, typer.Option(help="Neurons of the students.")] = 32,
     metric: Annotated[str, typer.Option(help="accuracy, balanced-accuracy, auc or log-loss.")] = "accuracy",
     margin: Annotated[float, typer.Option(help="Points within which a gap does not matter.")] = 0.5,
@@ -28,11 +25,7 @@ def verdict(
     transfer: Annotated[
         Path | None, typer.Option(help="File of unlabelled rows, same columns: the teacher labels them for an arm.")
     ] = None,
-    teacher_output: options.TeacherOutput = None,
-    teacher_kind: options.TeacherKind = None,
-    search_radius: options.SearchRadius = False,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
+    training: Training,
     seed: options.Seed = 0,
     out: options.Out = None,
     as_json: options.Json = False,
@@ -54,13 +47,12 @@ def verdict(
     from softlabel.cli.practice import again_command, load_practice, load_transfer
     from softlabel.studies.verdict import verdict as ask
 
-    problem = load_practice(data, label, task, classes, leave_out, scale, drop, id_column, seed, test)
-    unlabelled = None if transfer is None else load_transfer(transfer, problem, drop)
+    problem = load_practice(given, taught.id_column, seed, test)
+    unlabelled = None if transfer is None else load_transfer(transfer, problem)
     run = partial(
-        ask, problem, teacher=teacher, width=width, metric=metric, margin=margin, seeds=seeds, confidence=confidence,
-        transfer=unlabelled, epochs=epochs, batch=batch_size, search_radius=search_radius, seed=seed, folder=out,
-        teacher_output=teacher_output, teacher_kind=teacher_kind, id_column=id_column,
-        again=again_command("verdict"), note=options.note,
+        ask, problem, width=width, metric=metric, margin=margin, seeds=seeds, confidence=confidence,
+        transfer=unlabelled, seed=seed, folder=out, again=again_command("verdict"), note=options.note,
+        **asdict(taught), **training.settings(),
     )  # fmt: skip
     run_and_answer(lambda watch: run(watch=watch), _show, as_json)
 

@@ -1,0 +1,33 @@
+"""Groups of options: the command line has their fields, the verb gets objects."""
+
+import inspect
+
+from softlabel.cli.groups import DataChoice, TeacherChoice, grouped
+
+
+def test_fields_become_options_in_their_place():
+    seen = {}
+
+    @grouped
+    def verb(*, given: DataChoice, width: int = 3, taught: TeacherChoice, size: int) -> None:
+        """What it does."""
+        seen.update(given=given, width=width, taught=taught, size=size)
+
+    parameters = inspect.signature(verb).parameters
+    assert list(parameters)[:2] == ["data", "label"]
+    assert list(parameters)[7:9] == ["width", "teacher"]
+    assert list(parameters)[-1] == "size"
+    assert parameters["data"].default is parameters["size"].default is inspect.Parameter.empty
+    assert parameters["teacher"].default == "auto"
+    assert verb.__doc__ == "What it does."
+    words = {name: each.default for name, each in parameters.items()} | {"data": "digits", "task": "label>4", "size": 5}
+    verb(**words)
+    assert seen == {
+        "given": DataChoice("digits", task="label>4"), "width": 3, "taught": TeacherChoice(), "size": 5,
+    }  # fmt: skip
+
+
+def test_a_choice_loads_its_task():
+    posed = DataChoice("digits", classes="3,8").load_task()
+    assert set(posed.train.y.tolist()) == {-1, 1}
+    assert len(posed.train) == 357
