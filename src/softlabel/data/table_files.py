@@ -125,7 +125,7 @@ def _read_named(path: Path, label: str | None, drop: Sequence[str], mmap: bool) 
 def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: Sequence[str]) -> Table:
     import polars as pl
 
-    if label not in frame.columns and all(_is_number(name) for name in frame.columns):
+    if label not in frame.columns and all(is_number(name) for name in frame.columns):
         raise InputError(
             f"'{path}' has no column names, its first line is numbers ({_some(frame.columns, 3)}): "
             f"add a line of names at its top"
@@ -318,7 +318,7 @@ def _some(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

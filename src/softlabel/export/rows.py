@@ -15,7 +15,7 @@ from softlabel.data.catalogue import CATALOGUE, find
 from softlabel.data.class_names import class_name, places_of, rule_of
 from softlabel.data.loading import load
 from softlabel.data.rules import rule_holds
-from softlabel.data.table_files import read_frame, read_inputs, read_table
+from softlabel.data.table_files import is_number, read_frame, read_inputs, read_table
 from softlabel.errors import InputError, few, require
 from softlabel.export.loading import Model
 from softlabel.export.pictures import read_pictures
@@ -92,7 +92,7 @@ def _by_name(model: Model, path: Path, label: str | None, id_column: str | None,
     else:
         kept = [name for name in names if name not in {*apart, *drop}]
         require(
-            not all(map(_is_number, names)) or kept == list(map(str, range(len(kept)))),
+            not all(map(is_number, names)) or kept == list(map(str, range(len(kept)))),
             f"'{path}' has no column names, its first line is numbers ({few(names, 3)}): add a line of names",
         )
         _check_count(model, path, kept)
@@ -191,11 +191,3 @@ def _check_numbers(path: Path, inputs: np.ndarray, columns: Sequence[str]) -> No
             f"'{path}' has missing or infinite values in {few(found, 5)}: the model needs every number; fill "
             "them in or remove these rows"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
