@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softlabel.errors import InputError
+from softlabel.errors import InputError, few
 
 if TYPE_CHECKING:
     import polars
@@ -114,7 +114,7 @@ def read_frame(path: Path) -> "polars.DataFrame":
         names = next(csv.reader([header], delimiter=separator), [])
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
-            raise InputError(f"'{path}' has columns of the same name: {_some(twice)}; rename them")
+            raise InputError(f"'{path}' has columns of the same name: {few(twice, 20)}; rename them")
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
 
 
@@ -127,11 +127,11 @@ def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: 
 
     if label not in frame.columns and all(is_number(name) for name in frame.columns):
         raise InputError(
-            f"'{path}' has no column names, its first line is numbers ({_some(frame.columns, 3)}): "
+            f"'{path}' has no column names, its first line is numbers ({few(frame.columns, 3)}): "
             f"add a line of names at its top"
         )
     if label is None:
-        raise InputError(f"'{path}' needs to know its label column: give --label, one of {_some(frame.columns)}")
+        raise InputError(f"'{path}' needs to know its label column: give --label, one of {few(frame.columns, 20)}")
     _need_columns([label, *drop], frame.columns, path)
     if label in drop:
         raise InputError(f"'{path}': column '{label}' is the label and cannot be dropped as well; mend --drop")
@@ -165,7 +165,7 @@ def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
         found = f" ('{text[0]}' holds '{values[0]}')" if len(values) else ""
         remedy = " ".join(f"--drop {_quoted(name)}" for name in text[:5]) + (" ..." if len(text) > 5 else "")
         raise InputError(
-            f"'{path}' has columns that are not numbers: {_some(text)}{found}; encode them as numbers or leave "
+            f"'{path}' has columns that are not numbers: {few(text, 20)}{found}; encode them as numbers or leave "
             f"them out: {remedy}"
         )
     return inputs.cast(pl.Float32)
@@ -211,7 +211,7 @@ def _array_name(names: Sequence[str], known: Sequence[str], wanted: str | None, 
     found = next((name for name in known if name in names), None) if wanted is None else None
     if found is None:
         looked = f"'{wanted}'" if wanted is not None else f"any of {', '.join(known)}"
-        raise InputError(f"'{path}' has no array of {role} called {looked}: it has {_some(names) or 'none'}")
+        raise InputError(f"'{path}' has no array of {role} called {looked}: it has {few(names, 20) or 'none'}")
     return found
 
 
@@ -310,12 +310,7 @@ def _need_columns(wanted: Sequence[str], names: Sequence[str], path: Path) -> No
         near = get_close_matches(name.casefold(), [known.casefold() for known in names], n=1, cutoff=0.5)
         same = next((known for known in names if near and known.casefold() == near[0]), None)
         hint = f"did you mean '{same}'? " if same else ""
-        raise InputError(f"'{path}' has no column '{name}': {hint}there are {_some(names)}")
-
-
-def _some(names: Sequence[str], most: int = 20) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+        raise InputError(f"'{path}' has no column '{name}': {hint}there are {few(names, 20)}")
 
 
 def is_number(text: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.tables import contradictions
+from softlabel.errors import quoted
 from softlabel.studies.doctor.findings import Finding, Severity
 from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
 
@@ -38,7 +39,7 @@ def _gaps(sheet: Sheet) -> Iterator[Finding]:
     if not wrong.any():
         return
     columns = np.flatnonzero(wrong.any(axis=0))
-    where = {"file": str(sheet.path), "columns": _some([sheet.columns[place] for place in columns])}
+    where = {"file": str(sheet.path), "columns": quoted([sheet.columns[place] for place in columns])}
     evidence = {"missing or infinite values": int(wrong.sum()), "first in row": int(wrong.any(axis=1).argmax()) + 1}
     remedy = "fill them in, remove these rows, or leave the columns out with --drop"
     yield Finding("missing values", "mistake", where, evidence, remedy, float(wrong.mean()))
@@ -46,7 +47,7 @@ def _gaps(sheet: Sheet) -> Iterator[Finding]:
 
 def _ids(sheet: Sheet) -> Iterator[Finding]:
     if sheet.counting:
-        where = {"file": str(sheet.path), "columns": _some(sheet.counting)}
+        where = {"file": str(sheet.path), "columns": quoted(sheet.counting)}
         remedy = f"leave it out of the inputs: --id {sheet.counting[0]}, or --drop {sheet.counting[0]}"
         evidence = {"rows": len(sheet), "different values": len(sheet)}
         yield Finding("id among the inputs", "hint", where, evidence, remedy)
@@ -76,7 +77,7 @@ def _columns(sheet: Sheet) -> Iterator[Finding]:
     low, high = (_by_class(table, sheet.labels, present, of) for of in (np.minimum, np.maximum))
     constant = low.min(axis=0) == high.max(axis=0)
     if constant.any():
-        where = {"file": str(sheet.path), "columns": _some([sheet.columns[k] for k in np.flatnonzero(constant)])}
+        where = {"file": str(sheet.path), "columns": quoted([sheet.columns[k] for k in np.flatnonzero(constant)])}
         evidence = {"constant columns": int(constant.sum()), "of": len(sheet.columns)}
         yield Finding("constant columns", "hint", where, evidence, "they teach nothing: leave them out with --drop")
     if len(present) < 2 or len(sheet) <= 2 * len(present):
@@ -111,7 +112,7 @@ def _classes(sheets: Sequence[Sheet]) -> Iterator[Finding]:
             others = {
                 str(other.path): int(np.isin(other.names, missing).sum()) for other in sheets if other is not sheet
             }
-            where = {"file": str(sheet.path), "classes": _some(missing)}
+            where = {"file": str(sheet.path), "classes": quoted(missing)}
             evidence = {"missing": len(missing), "of": len(held)}
             evidence |= {f"rows of them in {path}": count for path, count in others.items() if count}
             remedy = (
@@ -133,7 +134,7 @@ def _different_columns(sheets: Sequence[Sheet]) -> Iterator[Finding]:
         new = [column for column in sheet.columns if column not in first.columns]
         if missing or new:
             where = {"file": str(sheet.path), "compared with": str(first.path)}
-            evidence = {"columns that it lacks": _some(missing) or "none", "that it has alone": _some(new) or "none"}
+            evidence = {"columns that it lacks": quoted(missing) or "none", "that it has alone": quoted(new) or "none"}
             remedy = "students learn columns by name: give both files the same"
             yield Finding("columns differ", "mistake", where, evidence, remedy, float(len(missing) + len(new)))
 
@@ -242,8 +243,3 @@ def _pairs(first: np.ndarray, later: np.ndarray) -> str:
     more = ", …" if len(first) > SHOWN else ""
     rows = zip(first[:SHOWN].tolist(), later[:SHOWN].tolist(), strict=True)
     return ", ".join(f"rows {one + 1} and {two + 1}" for one, two in rows) + more
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(f"'{name}'" for name in names[:SHOWN]) + more
