@@ -26,7 +26,7 @@ from softlabel.lab import Outcome, Results
 from softlabel.studies.plan import plan
 from softlabel.studies.plan.cells import ARMS, choice_bundles, ladder_bundles, train
 from softlabel.studies.plan.settings import LADDERS, PlanSettings
-from softlabel.studies.practice import Held, hold, recipe_for
+from softlabel.studies.practice import Held, holding, recipe_for
 from softlabel.teachers.asking import ask_teacher
 
 SEEDS, TARGET, STEP = 10, 0.95, 0.02
@@ -63,21 +63,23 @@ def main() -> None:
 def our_ladder(held: Held) -> float:
     """Seconds for the ladder's students as `plan` trains them; every width with one step and temperature."""
     problem = held.problem
-    settings = PlanSettings(
-        held=hold(held), data="", teacher="", target=TARGET, widths=WIDTHS, seeds=SEEDS, confirm=0,
-        test_rows=len(problem.parts["test"]), inputs=problem.inputs.shape[1], classes=len(problem.classes),
-        recipe=recipe_for(len(problem.parts["train"])).model_copy(
-            update={"steps": (STEP,), "temperatures": (2.0,), "smoothings": ()}
-        ),
-    )  # fmt: skip
-    results = Results()
-    for bundle in choice_bundles(settings, results):
-        for cell in bundle.cells:
-            results.add("choose", cell, Outcome({"validation": 0.5}))
-    began = time.perf_counter()
-    for bundle in ladder_bundles(settings, results):
-        train(settings, bundle.cells, {})
-    return time.perf_counter() - began
+    with holding(held) as key:
+        settings = PlanSettings(
+            held=key, data="", teacher="", target=TARGET, widths=WIDTHS, seeds=SEEDS, confirm=0,
+            test_rows=len(problem.parts["test"]), inputs=problem.inputs.shape[1], classes=len(problem.classes),
+            frequent=0.1,
+            recipe=recipe_for(len(problem.parts["train"])).model_copy(
+                update={"steps": (STEP,), "temperatures": (2.0,), "smoothings": ()}
+            ),
+        )  # fmt: skip
+        results = Results()
+        for bundle in choice_bundles(settings, results):
+            for cell in bundle.cells:
+                results.add("choose", cell, Outcome({"validation": 0.5}))
+        began = time.perf_counter()
+        for bundle in ladder_bundles(settings, results):
+            train(settings, bundle.cells, {})
+        return time.perf_counter() - began
 
 
 def plain_network(held: Held, width: int, arm: str) -> float:

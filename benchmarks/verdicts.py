@@ -15,13 +15,13 @@ from benchmarks.measure import write
 from softlabel.data.problem import load_problem
 from softlabel.lab.scores import example_scores, unseen
 from softlabel.lab.sequential import follow, planned_looks
-from softlabel.studies.practice import Held, StudentCell, recipe_for, train_cells
+from softlabel.studies.practice import TOGETHER, Held, StudentCell, recipe_for, train_cells
 from softlabel.studies.practice.students import probabilities
-from softlabel.studies.verdict.cells import TOGETHER
 from softlabel.teachers.asking import ask_teacher
 
 PAIRS, WIDTH, REPETITIONS = 64, 8, 400
 MARGIN, SEEDS = 0.5, 40
+SPREAD, FAR, RARE = 0.6, 5.5, (1_000_000, 64, 32, 16)
 
 
 def main() -> None:
@@ -42,7 +42,25 @@ def main() -> None:
     wrong = wins.get("soft wins", 0) + wins.get("hard wins", 0)
     print(f"winners without a gap: {wrong} of {REPETITIONS}  (asked: at most 31)")
     print(f"gap of twice the margin found: {found['gap +1']['soft wins'] / REPETITIONS:.1%}  (asked: ≥ 90%)")  # type: ignore[index]
+    for rate in RARE:
+        share = rare_failures(rate)
+        found[f"one seed in {rate} fails"] = share
+        print(f"no true gap, and one seed in {rate} lies {FAR} points off: {share:.1%} name a winner", flush=True)
     write("verdicts", found)
+
+
+def rare_failures(rate: int, repetitions: int = 2000) -> float:
+    """Share of verdicts that name a winner though the mean gap is 0, where one seed in `rate` lies far off.
+
+    Of seeds alone: test rows are so many that they leave nothing open.
+    """
+    rng = np.random.default_rng(rate)
+    wins = 0
+    for _ in range(repetitions):
+        gaps = SPREAD * rng.standard_normal(SEEDS) - FAR * (rng.random(SEEDS) < 1 / rate) + FAR / rate
+        table = np.repeat(gaps[:, None] / 100, 2, axis=1)
+        wins += follow(planned_looks(SEEDS), table, np.zeros_like(table), MARGIN).verdict in ("soft wins", "hard wins")
+    return wins / repetitions
 
 
 def real_differences(data: str = "mnist", pairs: int = PAIRS, width: int = WIDTH) -> np.ndarray:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
 from softlabel.errors import InputError
-from softlabel.lab.scores import METRICS, example_scores, find_metric
+from softlabel.lab.scores import METRICS, example_scores, find_metric, unseen
 
 
 def said(seed: int, n: int, classes: int, ties: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -59,3 +59,44 @@ def test_names_are_found_however_they_are_spelled(name):
 def test_an_unknown_metric_is_refused_with_the_nearest():
     with pytest.raises(InputError, match="did you mean 'accuracy'"):
         find_metric("acuracy")
+
+
+def test_the_variance_of_balanced_accuracy_is_that_over_samples():
+    """Few rows of one class: what a class contributes is its own spread, not the weight of its rows."""
+    rng = np.random.default_rng(0)
+    truth = (np.arange(1000) < 20).astype(int)
+    values, claimed = [], []
+    for _ in range(400):
+        right = rng.random(1000) < 0.9
+        one = np.where(right == (truth == 1), 0.8, 0.2)
+        scores = example_scores("balanced accuracy", np.stack([1 - one, one], axis=1), truth)
+        values.append(scores.mean())
+        claimed.append(scores.var(ddof=1) / len(scores))
+    assert np.mean(claimed) == pytest.approx(np.var(values, ddof=1), rel=0.2)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "balanced accuracy", "auc"])
+@pytest.mark.parametrize("class_rows", [(40, 400), (30, 60, 90)])
+def test_what_was_not_met_hides_no_more_than_it_says(metric, class_rows):
+    """A kind of examples, of any class, on which all is wrong: where none was met, the bound holds in all but α."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat(np.arange(len(class_rows)), class_rows)
+    failure, missed = 0.05, 0
+    for _ in range(400):
+        shares = rng.random(len(class_rows)) * 0.15
+        if (rng.random(len(truth)) < shares[truth]).any():
+            continue  # one was met: the ordinary interval knows of them
+        weights = np.array(class_rows) / len(truth)
+        lost = {"accuracy": shares @ weights, "balanced accuracy": shares.mean(), "auc": _lost_area(shares, weights)}
+        missed += 100 * lost[metric] > unseen(metric, class_rows, failure)
+    assert missed <= 400 * failure
+
+
+def _lost_area(shares, weights):
+    """Mean over one-against-rest curves: a pair is lost where either of it is of the kind."""
+    others = [np.delete(shares, k) @ np.delete(weights, k) / (1 - weights[k]) for k in range(len(shares))]
+    return np.mean([1 - (1 - own) * (1 - rest) for own, rest in zip(shares, others, strict=True)])
+
+
+def test_the_log_loss_has_no_bound():
+    assert unseen("log loss", (10, 10), 0.05) == 0

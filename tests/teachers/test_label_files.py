@@ -120,6 +120,19 @@ def test_rows_of_the_file_that_the_problem_left_out(tmp_path):
         read_labels(fewer, tmp_path / "p.npy")
 
 
+def test_a_file_whose_rows_fit_in_two_ways_is_refused(tmp_path):
+    """600 rows of data and 300 of a test file; without one class 600 remain."""
+    rng = np.random.default_rng(0)
+    for name, counts in (("d.csv", (200, 200, 200)), ("t.csv", (100, 100, 100))):
+        kinds = np.repeat(CLASSES, counts)
+        pl.DataFrame({"x": rng.normal(size=len(kinds)), "kind": kinds}).write_csv(tmp_path / name)
+    problem = load_problem(tmp_path / "d.csv", "kind", leave_out="fox", test=tmp_path / "t.csv")
+    assert len(problem) == problem.file_rows == 600
+    np.save(tmp_path / "p.npy", np.full((600, 2), 0.5))
+    with pytest.raises(InputError, match="600 rows, which fit the data in two ways: match them by --id"):
+        read_labels(problem, tmp_path / "p.npy")
+
+
 def test_a_named_set_without_labels_of_its_test_rows(tmp_path, monkeypatch):
     monkeypatch.setitem(
         CATALOGUE, "tiny", replace(CATALOGUE["digits"], name="tiny", examples={"train": 100, "test": 50})

@@ -14,8 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import softlabel as sl
 from softlabel.data.problem import Problem, load_problem
 from softlabel.errors import InputError
+from softlabel.export import export_student
 from softlabel.teachers.onnx_file import ask_onnx
 
 NAMES = ["age", "weight", "dose (mg)", "days"]
@@ -250,3 +252,22 @@ def test_a_network_for_images_answers_rows_of_pixels(tmp_path):
         {"w": weights},
     )
     assert ask_onnx(problem, path).logits == pytest.approx(problem.inputs @ weights, abs=1e-3)
+
+
+def test_our_own_students_find_their_columns_and_classes_by_name(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3)).astype(np.float32)
+    y = np.where(x[:, 0] - x[:, 2] > 0, "yes", "no")
+    names = ["a", "b", "c"]
+    model = sl.TwoLayerClassifier(width=8).fit(pl.DataFrame(x, schema=names), y)
+    export_student(model.model_, tmp_path, "s", x)
+    straight = ask_onnx(Problem.of(pl.DataFrame(x, schema=names), y), tmp_path / "s.onnx")
+    turned = ask_onnx(Problem.of(pl.DataFrame(x[:, ::-1], schema=names[::-1]), y), tmp_path / "s.onnx")
+    assert turned.probabilities == pytest.approx(straight.probabilities, abs=1e-6)
+    assert (straight.probabilities.argmax(1) == (y == "yes")).mean() > 0.95
+    with pytest.raises(InputError, match="learned from other columns: the data have no 'a'"):
+        ask_onnx(Problem.of(pl.DataFrame(x, schema=["x", "b", "c"]), y), tmp_path / "s.onnx")
+    with pytest.raises(InputError, match="is for other classes"):
+        ask_onnx(Problem.of(pl.DataFrame(x, schema=names), np.where(y == "yes", "ill", "well")), tmp_path / "s.onnx")
+    without = ask_onnx(Problem.of(x, y), tmp_path / "s.onnx")
+    assert without.probabilities == pytest.approx(straight.probabilities, abs=1e-6)

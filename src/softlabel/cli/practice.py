@@ -28,14 +28,14 @@ def load_practice(given: DataChoice, id_column: str | None, seed: int, test: Pat
     return problem
 
 
-def load_transfer(path: Path, problem: "Problem") -> "np.ndarray":
+def load_transfer(path: Path, problem: "Problem", drop: list[str] | None) -> "np.ndarray":
     """Unlabelled rows in the problem's column order, from a file with (at least) its columns."""
     import numpy as np
 
     from softlabel.data.table_files import read_columns
     from softlabel.errors import InputError, require
 
-    table = read_columns(path, problem.columns)
+    table = read_columns(path, problem.columns, drop or ())
     require(
         table.shape[1] == problem.inputs.shape[1],
         f"unlabelled rows '{path}' have {table.shape[1]} columns, the data have {problem.inputs.shape[1]}",

@@ -48,7 +48,7 @@ def verdict(
     from softlabel.studies.verdict import verdict as ask
 
     problem = load_practice(given, taught.id_column, seed, test)
-    unlabelled = None if transfer is None else load_transfer(transfer, problem)
+    unlabelled = None if transfer is None else load_transfer(transfer, problem, given.drop)
     run = partial(
         ask, problem, width=width, metric=metric, margin=margin, seeds=seeds, confidence=confidence,
         transfer=unlabelled, seed=seed, folder=out, again=again_command("verdict"), note=options.note,

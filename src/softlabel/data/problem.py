@@ -204,7 +204,7 @@ def load_problem(
         test_file_rows=len(held) - own_rows,
         ids=None if id_column is None else _ids([data, test], id_column)[kept],
         image_shape=held.image_shape,
-        notes=tuple(note for note in held.notes if "constant columns" not in note),
+        notes=held.notes,
     )
     return problem.cut(scale or (named.scale if named is not None else "standard"), seed, test=tested)
 

@@ -87,10 +87,11 @@ def read_inputs(path: Path, drop: Sequence[str] = ()) -> Table:
     return _from_array(path, flat, np.empty(0), "", tuple(map(str, range(flat.shape[1]))), drop, shape)
 
 
-def read_columns(path: Path, columns: Sequence[str] | None) -> np.ndarray:
-    """Inputs (n, d) float32 of a file without labels: these columns in this order, or all where none are named."""
+def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] = ()) -> np.ndarray:
+    """Inputs (n, d) float32 of a file without labels: these columns in this order, or (files without names)
+    all but those to drop."""
     if columns is None or path.suffix.lower() not in (".csv", ".parquet"):
-        return read_inputs(path).inputs
+        return read_inputs(path, list(drop)).inputs
     frame = read_frame(path)
     _need_columns(columns, frame.columns, path)
     return _numeric(frame.select(columns), path).to_numpy(order="c")

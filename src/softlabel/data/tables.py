@@ -39,11 +39,11 @@ def load_table(
     if constant.any():
         names = few([name for name, flat in zip(columns, constant, strict=True) if flat])
         count = int(constant.sum())
-        if keep_constant or mmap:
+        if mmap and not keep_constant:
             notes.append(f"{count} constant columns are kept: {names}")
-        elif constant.all():
+        elif constant.all() and not keep_constant:
             raise InputError(f"'{path}' has only constant input columns: nothing can be learned from them")
-        else:
+        elif not keep_constant:
             inputs = np.ascontiguousarray(inputs[:, ~constant])
             columns = tuple(name for name, flat in zip(columns, constant, strict=True) if not flat)
             image_shape = None

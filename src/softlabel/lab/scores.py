@@ -3,13 +3,15 @@
 Each metric gives every example a score s_i with mean_i s_i = metric, larger is better:
 
     accuracy            1 where the most likely class is right
-    balanced accuracy   n/(K n_c) times that, c the example's class and n_c how many it has
+    balanced accuracy   A + n/(K n_c) (right_i − A_c), c the example's class, n_c how many it has, A_c their accuracy,
+                        and A the mean of these
     log loss            ln p of the right class: the negative log loss
     auc                 pseudo-values of the area under the curve (DeLong's components): for an example of class c, with
                         V_i the share of the others that it is ranked rightly against,
                         s_i = AUC + n/n_side (V_i − AUC); several classes: the mean over one-against-rest curves
 
-The variance of a mean of pseudo-values is that of DeLong, Var(AUC) = S_pos/n_pos + S_neg/n_neg.
+The variance of a mean of pseudo-values is that of DeLong, Var(AUC) = S_pos/n_pos + S_neg/n_neg, but for the factors
+n/(n − 1) of its two sides.
 """
 
 import math
@@ -33,8 +35,9 @@ def accuracy(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 def balanced_accuracy(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
     present, places, counts = np.unique(truth, return_inverse=True, return_counts=True)
-    weights = len(truth) / (len(present) * counts)
-    return accuracy(probabilities, truth) * weights[places]
+    right = accuracy(probabilities, truth)
+    by_class = np.bincount(places, right) / counts
+    return by_class.mean() + len(truth) / (len(present) * counts[places]) * (right - by_class[places])
 
 
 def log_loss(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -71,14 +74,18 @@ def unseen(metric: str, class_rows: Sequence[int], failure: float) -> float:
     """What kinds of test examples that were not met may hide, in points: no interval over examples is narrower.
 
     A kind that none of n examples was has a share of at most ln(1/α)/n, with probability 1 − α. Of metrics that weigh
-    classes or sides the rows of each count; the log loss has no such bound, since a single example may cost any amount.
+    classes the rows of each count, with α/K for each of K classes: balanced accuracy is their mean; of a curve both
+    sides may hide some. The log loss has no such bound, since a single example may cost any amount.
     """
-    rare = 100 * math.log(1 / failure)
+    rows, classes = sum(class_rows), len(class_rows)
     if metric == "accuracy":
-        return rare / sum(class_rows)
+        return 100 * math.log(1 / failure) / rows
+    rare = 100 * math.log(classes / failure)
     if metric == "balanced accuracy":
-        return sum(rare / count for count in class_rows) / len(class_rows)
-    return rare / min(class_rows) if metric == "auc" else 0.0
+        return sum(rare / count for count in class_rows) / classes
+    if metric == "auc":
+        return sum(rare / count + (classes - 1) * rare / (rows - count) for count in class_rows) / classes
+    return 0.0
 
 
 def find_metric(name: str) -> str:

@@ -4,8 +4,10 @@ Looks are planned before the first run: after R_1 < R_2 < … < R_K seeds. Look 
 
     α_k = α(R_k/R_K) − α(R_{k−1}/R_K),        α(f) = α ln(1 + (e − 1) f)
 
-(Pocock-type spending of Lan and DeMets; the levels are used as they are, not widened by the looks' correlation). The
-intervals at all looks together fail with probability Σ α_k = α at most, by the union bound, whatever is done at each.
+(Pocock-type spending of Lan and DeMets; the levels are used as they are, not widened by the looks' correlation). If the
+interval of look k fails with probability α_k, all of them together fail with Σ α_k = α at most, by the union bound,
+whatever is done at each. A look's interval is Student's over seeds: it assumes that their gaps are roughly normal, and
+seeds that fail rarely and far off break that (`python -m benchmarks.verdicts` shows by how much).
 """
 
 import math
@@ -75,16 +77,18 @@ def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, hidd
 
     hidden      points that kinds of examples which were not met may hide, with a given probability to fail
     """
-    gap = paired_gap(100 * soft, 100 * hard)
+    gap = seen = paired_gap(100 * soft, 100 * hard)
+    unmet = 0.0 if hidden is None else hidden(look.failure)
     if hidden is not None:
-        gap = gap.at_least(hidden(look.failure), look.failure)
+        gap = gap.at_least(unmet, look.failure)
     low, high = gap.interval(1 - look.failure)
     verdict = judge(low, high, margin)
     if verdict != "undecided":
         return Standing(look, gap, low, high, verdict, None, False, None)
     of_runs, of_examples = gap.parts(look.failure)
     reach = max(margin, abs(gap.value) + of_runs)
-    rows = math.ceil(gap.examples * (of_examples / max(margin, abs(gap.value), 1e-9)) ** 2)
+    near = max(abs(gap.value), margin - abs(gap.value), 1e-3)  # the interval must be narrower to decide
+    rows = math.ceil(gap.examples * max((seen.parts(look.failure)[1] / near) ** 2, unmet / near))
     needed = runs_needed(gap, 1 - look.failure, margin)
     return Standing(look, gap, low, high, verdict, needed, of_examples >= reach, max(rows, gap.examples + 1))
 

@@ -1,4 +1,4 @@
-"""How a study of the papers is run, judged and reported; one line of the registry for each."""
+"""How a study of the papers, or a question about a user's data, is run, judged and reported."""
 
 import json
 import tomllib

@@ -40,7 +40,7 @@ def ask_teacher(
     seed        of a teacher trained here; `watch` is called with a line at each stage of that
     """
     require(kind is None or kind in KINDS, f"a teacher answers with logits or probabilities, not '{kind}'")
-    extra = None if transfer is None else _unlabelled(transfer, problem)
+    extra = None if transfer is None else unlabelled_inputs(transfer, problem)
     path = None
     if isinstance(teacher, str | Path) and str(teacher) != "auto":
         path = _file(Path(teacher).expanduser(), str(teacher))
@@ -93,7 +93,7 @@ def _check_object(teacher: Any) -> None:
     raise InputError(f"teacher of type {type(teacher).__name__}{lacks or ' is not possible'}: {POSSIBLE}")
 
 
-def _unlabelled(transfer: Any, problem: Problem) -> np.ndarray:
+def unlabelled_inputs(transfer: Any, problem: Problem) -> np.ndarray:
     """Unlabelled inputs as float32 (u, d); other columns, or numbers that are not finite, are an error."""
     columns, width = getattr(transfer, "columns", None), problem.inputs.shape[1]
     table = number_table(transfer, "unlabelled rows")

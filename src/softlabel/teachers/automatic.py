@@ -1,8 +1,8 @@
 """The teacher that is trained here: gradient-boosted trees or a wide network, whichever has the lower validation loss.
 
 The training rows are labelled out of fold: each fold by a model of the same settings that learned from the other
-folds, so that no label was memorised. All other rows are labelled by the model trained on all training rows. The
-network's logits are divided by one temperature, fitted on the validation rows.
+folds, so that no label was memorised. All other rows are labelled by the model trained on all training rows. The logits
+of every network, each fold's too, are divided by a temperature of its own, fitted on the validation rows.
 """
 
 import math
@@ -57,30 +57,32 @@ class Trees:
     problem: Problem
     model: HistGradientBoostingClassifier
     rounds: int
+    leaf: int
     seed: int
     kind: str = "probabilities"
 
     @classmethod
-    def fit(cls, problem: Problem, rows: np.ndarray, rounds: int, seed: int) -> "Trees":
+    def fit(cls, problem: Problem, rows: np.ndarray, rounds: int, leaf: int, seed: int) -> "Trees":
         model = HistGradientBoostingClassifier(
             max_iter=rounds,
             early_stopping=False,  # pyright: ignore[reportArgumentType]
-            min_samples_leaf=min(20, max(2, len(rows) // 30)),
+            min_samples_leaf=leaf,
             random_state=seed,
         )
-        return cls(problem, model.fit(problem.inputs[rows], problem.labels[rows]), rounds, seed)
+        return cls(problem, model.fit(problem.inputs[rows], problem.labels[rows]), rounds, leaf, seed)
 
     @classmethod
     def best(cls, problem: Problem, rows: np.ndarray, seed: int) -> "Trees":
         """With the number of rounds that has the lowest log loss on the validation rows."""
-        found, held = cls.fit(problem, rows, ROUNDS, seed), problem.inputs[problem.parts["validation"]]
+        leaf = min(20, max(2, len(rows) // 30))
+        found, held = cls.fit(problem, rows, ROUNDS, leaf, seed), problem.inputs[problem.parts["validation"]]
         stages = found.model.staged_predict_proba(held)
         losses = [log_loss(found._logits(table), problem.truth("validation")) for table in stages]
         rounds = int(np.argmin(losses)) + 1
-        return found if rounds == ROUNDS else cls.fit(problem, rows, rounds, seed)
+        return found if rounds == ROUNDS else cls.fit(problem, rows, rounds, leaf, seed)
 
     def again(self, rows: np.ndarray) -> "Trees":
-        return Trees.fit(self.problem, rows, self.rounds, self.seed)
+        return Trees.fit(self.problem, rows, self.rounds, self.leaf, self.seed)
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:
         return self._logits(self.model.predict_proba(inputs))
@@ -185,7 +187,8 @@ def ask_automatic(
     loss, chosen = candidates[0]
     if chosen is network:
         notes.append(
-            f"the network's logits are divided by {network.temperature:.3g}, a temperature for validation rows"
+            f"the network's logits are divided by {network.temperature:.3g}, a temperature for validation rows; those "
+            "of each fold's network by its own"
         )
 
     logits = chosen.logits(problem.inputs)

@@ -204,9 +204,11 @@ def _by_row(problem: Problem, rows: int, name: str) -> tuple[np.ndarray, np.ndar
     if apart is not None:
         learned = np.sort(np.concatenate([problem.parts["train"], problem.parts["validation"]]))
         possible += [(apart, learned, own[learned]), (len(learned), learned, np.arange(len(learned)))]
-    for expected, known, places in possible:
-        if expected and rows == expected:
-            return known, places
+    fitting = [(known, places) for expected, known, places in possible if expected and rows == expected]
+    if fitting:
+        same = all(np.array_equal(one, first) for each in fitting for one, first in zip(each, fitting[0], strict=True))
+        require(same, f"{name} has {rows:,} rows, which fit the data in two ways: match them by --id COLUMN")
+        return fitting[0]
     wanted = " or ".join(dict.fromkeys(f"{expected:,}" for expected, _, _ in possible if expected))
     raise InputError(
         f"{name} has {rows:,} rows, the data {wanted}: give one row for each, or match them by --id COLUMN"

@@ -1,5 +1,6 @@
 """A teacher in an ONNX file, asked through onnxruntime: `OnnxTeacher` for images, `ask_onnx` for rows of a problem."""
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from softlabel.teachers.answers import (
 )
 
 BATCH = 512
+OURS = "softlabel-student-onnx"  # how the format of files that softlabel exports begins
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 _TYPES = _FLOATS | {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
@@ -48,6 +50,14 @@ class OnnxModel:
             f"teacher '{path}' has no output '{output}'; there are {', '.join(self.names)}",
         )
         self.chosen = [output] if output is not None else self.names
+
+    def told(self, what: str) -> list[str] | None:
+        """Names of its "columns" or "classes", where the file says them, as those that softlabel exports do."""
+        about = self.session.get_modelmeta().custom_metadata_map
+        if not about.get("format", "").startswith(OURS):
+            return None
+        names = json.loads(about.get(what, "null"))
+        return None if names is None or (all(name.isdigit() for name in names) and what == "columns") else names
 
     @property
     def parameters(self) -> int:
@@ -222,6 +232,9 @@ def _columns_of(
     table = finite_table(_choose(tables, len(classes), model.path), len(classes), name, rows)
     if table.shape[1] == 1:
         return table, [0]
+    own = model.told("classes")
+    if order is None and own is not None:
+        order = class_order(own, classes, name)
     if order is None:
         said = next((one for one in answers.values() if isinstance(one, np.ndarray) and one.dtype.kind != "f"), None)
         order = list(range(len(classes))) if said is None else _order_said(table, said, classes, name)
@@ -277,6 +290,9 @@ def _feeds(model: OnnxModel, problem: Problem, inputs: np.ndarray, rows: np.ndar
             require(len(shape) in (0, 2), f"{name} takes inputs of shape {tuple(shape)}, the data are a table")
             columns = shape[1] if shape and isinstance(shape[1], int) else width
             require(columns == width, f"{name} takes {columns} columns, the data have {width}")
+            own = model.told("columns")
+            if own is not None and problem.columns is not None:
+                tables = [inputs[:, _columns(own, problem.columns, name)]]
     for entry, place, table in zip(given, places, tables, strict=True):
         require(entry.type in _TYPES, f"{name} takes {entry.type} for '{entry.name}'; numbers are needed")
         if entry.type not in _FLOATS:
@@ -344,7 +360,7 @@ def _table(answer: Any, rows: int) -> np.ndarray | None:
     """An answer as a table of numbers, if it is one; a list of {class: probability} counts, classes in order."""
     if isinstance(answer, list) and len(answer) == rows and all(isinstance(row, dict) for row in answer):
         keys = sorted(answer[0])
-        return np.array([[row[key] for key in keys] for row in answer], dtype=np.float32)
+        return np.array([[row[key] for key in keys] for row in answer], dtype=np.float64)
     if not isinstance(answer, np.ndarray) or answer.dtype.kind != "f" or answer.size % rows:
         return None
     return np.asarray(answer, dtype=np.float32).reshape(rows, -1)

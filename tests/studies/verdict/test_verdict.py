@@ -5,13 +5,24 @@ import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, roc_auc_score
 
 import softlabel as sl
 from softlabel.errors import InputError
+from softlabel.studies.practice import Held, Recipe, StudentCell, train_cells
+from softlabel.studies.practice.students import probabilities
 from softlabel.studies.running import rebuild
+from softlabel.teachers.asking import ask_teacher
 from tests.studies.practice.toy import Toy
 
+SCIKIT = {
+    "accuracy": lambda truth, said: accuracy_score(truth, said.argmax(1)),
+    "balanced accuracy": lambda truth, said: balanced_accuracy_score(truth, said.argmax(1)),
+    "auc": lambda truth, said: roc_auc_score(truth, said[:, 1]),
+    "log loss": lambda truth, said: log_loss(truth, said[:, 1]),
+}
 QUICK = {"width": 4, "epochs": 6, "batch": 128, "seeds": 8}
 NOISY = Toy(rows=1500, sharp=0.8)
 
@@ -88,10 +99,17 @@ def test_every_metric_is_that_of_the_students(tmp_path, metric):
     found = sl.verdict(
         NOISY.inputs, NOISY.labels, NOISY.truth, metric=metric, folder=tmp_path, **(QUICK | {"seeds": 2})
     )
-    hard = found.document["arms"]["hard"]
-    if metric in ("accuracy", "log loss"):
-        assert hard["mean"] == pytest.approx(hard[metric.replace(" ", "_")], abs=1e-6)
-    assert 0 < hard["mean"] < 1
+    problem, settings = NOISY.problem(), found.document["settings"]
+    held = Held(problem, ask_teacher(problem, NOISY.truth))
+    truth = problem.truth("test")
+    means = []
+    for arm in ("hard", "soft"):
+        chosen = found.document["arms"][arm]["chosen"] | {"stage": "test", "arm": arm, "width": QUICK["width"]}
+        cells = [StudentCell(seed=seed, **chosen) for seed in range(2)]
+        trained = train_cells(held, Recipe.model_validate(settings["recipe"]), cells, 0)
+        said = [probabilities(student.network.logits(held.inputs["test"])) for student in trained]
+        means.append(np.mean([SCIKIT[metric](truth, each) for each in said]))
+    assert [found.document["arms"][arm]["mean"] for arm in ("hard", "soft")] == pytest.approx(means, abs=1e-5)
 
 
 def test_a_run_that_was_interrupted_ends_as_one_that_was_not(tmp_path):
@@ -171,6 +189,39 @@ def test_unlabelled_rows_that_are_test_rows_are_left_out(tmp_path):
     assert any(line.startswith("note: 60 unlabelled rows are validation or test rows") for line in said)
     with pytest.raises(InputError, match="every unlabelled row"):
         sl.verdict(problem, teacher=toy.truth, transfer=more[:60], folder=tmp_path / "none", **settings)
+
+
+def test_other_unlabelled_rows_are_another_question(tmp_path):
+    """Though a teacher that does not look at a column says the same about both."""
+    toy = Toy(rows=300)
+    toy.direction = np.array([1.0, 1.0, 0.0, 0.0])
+    more = Toy(rows=60, seed=5).inputs
+    other = more.copy()
+    other[:, 3] *= 3
+    settings = QUICK | {"seeds": 2, "folder": tmp_path}
+    sl.verdict(toy.inputs, toy.labels, toy.truth, transfer=more, **settings)
+    with pytest.raises(InputError, match="other settings"):
+        sl.verdict(toy.inputs, toy.labels, toy.truth, transfer=other, **settings)
+
+
+def test_unlabelled_frames_have_the_columns_in_order(tmp_path):
+    toy, names = Toy(rows=300), list("abcd")
+    data, more = (pl.DataFrame(each.inputs, schema=names) for each in (toy, Toy(rows=60, seed=5)))
+    settings = QUICK | {"seeds": 2}
+    with pytest.raises(InputError, match="in order: 'd' is not 'a'"):
+        sl.verdict(data, toy.labels, toy.truth, transfer=more[names[::-1]], folder=tmp_path / "no", **settings)
+    text = more.with_columns(a=pl.lit("x"))
+    with pytest.raises(InputError, match="unlabelled rows: inputs must be numbers"):
+        sl.verdict(data, toy.labels, toy.truth, transfer=text, folder=tmp_path / "no", **settings)
+    found = sl.verdict(data, toy.labels, toy.truth, transfer=more, folder=tmp_path / "run", **settings)
+    assert "transfer" in found.document["arms"]
+
+
+def test_nothing_is_kept_in_memory_afterwards(tmp_path):
+    from softlabel.studies.practice import held
+
+    sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path, **(QUICK | {"seeds": 2}))
+    assert held._HELD == {}
 
 
 def test_arms_of_a_seed_share_the_order_of_batches_however_wide(monkeypatch, tmp_path):

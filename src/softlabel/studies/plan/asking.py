@@ -16,7 +16,7 @@ from softlabel.studies.plan.exporting import export_planned
 from softlabel.studies.plan.families import images_of
 from softlabel.studies.plan.search import allowed_misses
 from softlabel.studies.plan.settings import LADDERS, PlanSettings
-from softlabel.studies.practice import Recipe, check_test_rows, check_training, consult, hold, recipe_for, threads_of
+from softlabel.studies.practice import Recipe, check_test_rows, check_training, consult, holding, recipe_for, threads_of
 from softlabel.studies.running import Answer, finish_question, run_folder
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher
@@ -79,7 +79,8 @@ def plan(
         images_of(problem, "validation")
     ladder = _ladder(widths, family)
     check_test_rows(problem)
-    _check_target(problem, accuracy)
+    frequent = float(np.bincount(problem.truth("test")).max() / len(problem.parts["test"]))
+    _check_target(accuracy, frequent)
     _check_search(seeds, share, confidence, bisections)
     check_training(epochs, batch)
     confirm = (0 if deep else CONFIRM) if confirm is None else confirm
@@ -97,19 +98,20 @@ def plan(
 
     consulted = consult(problem, ask, say)
     held = consulted.held
-    settings = PlanSettings(
-        held=hold(held), data=str(problem), teacher=held.answers.description, family=family,  # type: ignore[arg-type]
-        target=accuracy, widths=ladder, seeds=seeds, share=share, confidence=confidence, bisections=bisections,
-        confirm=confirm, rival=rival and not deep, seed=seed, test_rows=len(problem.parts["test"]),
-        inputs=problem.inputs.shape[1], classes=len(problem.classes),
-        recipe=_recipe(problem, deep, epochs, batch, search_radius),
-    )  # fmt: skip
-    where = run_folder("plan", problem.name, settings.key, folder)
-    together = min(BUNDLE_NEURONS, sum(ladder) * seeds)
-    threads = torch.get_num_threads() if deep else threads_of(settings.recipe, settings.inputs, together)
-    facts = consulted.facts(max(1 - accuracy, 0.01), seed)
-    done = finish_question("plan", settings, where, facts=facts, again=again, threads=threads, watch=watch,
-                           afterwards=lambda judged: export_planned(judged, held, where))  # fmt: skip
+    with holding(held) as key:
+        settings = PlanSettings(
+            held=key, data=str(problem), teacher=held.answers.description, family=family,  # type: ignore[arg-type]
+            target=accuracy, widths=ladder, seeds=seeds, share=share, confidence=confidence, bisections=bisections,
+            confirm=confirm, rival=rival and not deep, seed=seed, test_rows=len(problem.parts["test"]),
+            inputs=problem.inputs.shape[1], classes=len(problem.classes), frequent=frequent,
+            recipe=_recipe(problem, deep, epochs, batch, search_radius),
+        )  # fmt: skip
+        where = run_folder("plan", problem.name, settings.key, folder)
+        together = min(BUNDLE_NEURONS, sum(ladder) * seeds)
+        threads = torch.get_num_threads() if deep else threads_of(settings.recipe, settings.inputs, together)
+        facts = consulted.facts(max(1 - accuracy, 0.01), seed)
+        done = finish_question("plan", settings, where, facts=facts, again=again, threads=threads, watch=watch,
+                               afterwards=lambda judged: export_planned(judged, held, where))  # fmt: skip
     return Plan(**vars(done))
 
 
@@ -131,11 +133,10 @@ def _check_search(seeds: int, share: float, confidence: float, bisections: int) 
     require(bisections >= 0, f"bisections must not be negative, got {bisections}")
 
 
-def _check_target(problem: Problem, accuracy: float) -> None:
+def _check_target(accuracy: float, frequent: float) -> None:
     if not 0 < accuracy <= 1:
         hint = f" (for {accuracy:g} per cent write {accuracy / 100:g})" if 1 < accuracy <= 100 else ""
         raise InputError(f"accuracy must be a share above 0 and up to 1, got {accuracy:g}{hint}")
-    frequent = np.bincount(problem.truth("test")).max() / len(problem.parts["test"])
     require(
         accuracy > frequent,
         f"accuracy {accuracy:g} is no target: always saying the most frequent class gives {frequent:.3f} already; "

@@ -30,12 +30,11 @@ from softlabel.studies.plan.search import (
     tolerance_limit,
 )
 from softlabel.studies.plan.settings import PlanSettings
-from softlabel.studies.practice import Arm, StudentCell, choices, find_held
+from softlabel.studies.practice import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice, choices, find_held
 from softlabel.studies.practice.students import probabilities
 
 ARMS: tuple[Arm, ...] = ("hard", "soft")
-TUNING_SEEDS_FROM, CONFIRM_SEEDS_FROM, RIVAL_SEEDS_FROM = 1_000_000, 2_000_000, 3_000_000
-TOGETHER = 4  # seeds that share one order of batches, which makes them alike by a few per cent of their spread
+CONFIRM_SEEDS_FROM, RIVAL_SEEDS_FROM = 2_000_000, 3_000_000
 BUNDLE_NEURONS = 6_000
 KEPT = ("confirm", "final")  # stages whose best student is kept
 FINAL_SEEDS = 3
@@ -79,13 +78,11 @@ def choice_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
 def chosen_at(settings: PlanSettings, results: Results, arm: Arm, width: int) -> StudentCell:
     """The settings an arm has at a width: the best, on validation rows, of the nearer of the tuned widths."""
     near = min(tuned_widths(settings), key=lambda tuned: abs(math.log(tuned / width)))
-    tried: dict[tuple, list[float]] = {}
-    cells: dict[tuple, StudentCell] = {}
-    for cell, outcome in results["choose"]:
-        if cell.arm == arm and cell.width == near:
-            tried.setdefault(cell.choice, []).append(outcome.metrics["validation"])
-            cells[cell.choice] = cell
-    return cells[max(tried, key=lambda choice: np.mean(tried[choice]))]
+    return best_choice(
+        (cell, outcome.metrics["validation"])
+        for cell, outcome in results["choose"]
+        if cell.arm == arm and cell.width == near
+    )
 
 
 def _cells(
@@ -214,7 +211,7 @@ def rival_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
     width = quantised_width(float_bytes(soft, inputs, outputs), inputs, outputs)
     first = settings.seed + RIVAL_SEEDS_FROM
     cells = _cells(settings, results, "rival", "hard", width, range(first, first + settings.seeds))
-    return _bundles(settings, f"8-bit rival, {width} neurons", cells)
+    return _by_seeds(settings, f"8-bit rival, {width} neurons", cells)
 
 
 def train(settings: PlanSettings, cells: Sequence[StudentCell], given: Given) -> list[Outcome]:

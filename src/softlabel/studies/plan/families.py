@@ -63,16 +63,6 @@ def network_of(arrays: dict[str, np.ndarray]) -> TwoLayer:
     return TwoLayer(*(torch.from_numpy(arrays[name].copy()) if name in arrays else None for name in TENSORS))  # type: ignore[arg-type]
 
 
-def parameters_at(settings: PlanSettings, held: Held, width: int) -> int:
-    """Numbers that a student of this width holds."""
-    if settings.family != "two-layer":
-        return parameter_count(_build(settings, held, width, 0))
-    inputs, classes = held.problem.inputs.shape[1], len(held.problem.classes)
-    outputs = 1 if classes == 2 else classes
-    biases = width + outputs if settings.recipe.biases else 0
-    return width * (inputs + outputs) + biases
-
-
 def images_of(problem: Problem, part: str) -> Images:
     """One part of a problem of images."""
     shape = problem.image_shape

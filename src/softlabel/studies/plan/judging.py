@@ -117,8 +117,9 @@ class Judgement:
 
     def _fit(self, arm: Arm) -> Curve | None:
         points = [point for point in self.points(arm) if point.width in self.settings.widths]
-        chance = 1 / self.settings.classes
-        return fit_curve([point.width for point in points], [point.accuracy.value for point in points], chance)
+        return fit_curve(
+            [point.width for point in points], [point.accuracy.value for point in points], self.settings.frequent
+        )
 
     def _planned(self, arm: Arm) -> Planned:
         settings, results = self.settings, self.results
@@ -134,7 +135,6 @@ class Judgement:
         elif width is not None:
             point = points[width]
             shown, parameters, reached, of = point.accuracy, point.parameters, point.reached, point.students
-            probability = reaching_probability(reached, of, 1 - settings.confidence)
         else:
             parameters = None
         return Planned(

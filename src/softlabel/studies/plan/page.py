@@ -101,9 +101,9 @@ def _answer(judged: Judgement, planned: Planned) -> str:
     size = f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters or 0:,} parameters)."
     if planned.width is not None and not settings.confirm:
         return (
-            f"{size} Students of this size seem to reach {settings.target:g}: {planned.reached} of {planned.of} did, "
-            f"which by itself shows a probability of at least {planned.probability:.0%}; nothing was confirmed by "
-            f"fresh students. Mean accuracy with new seeds and new rows {seen}."
+            f"{size} Students of this size seem to reach {settings.target:g}: {planned.reached} of the {planned.of} by "
+            "which it was chosen did; nothing was confirmed by fresh students. Mean accuracy with new seeds and new "
+            f"rows {seen}."
         )
     if planned.width is not None:
         below = "; on new rows it may fall short of the target" if low < settings.target else ""
@@ -292,7 +292,7 @@ def _method(judged: Judgement) -> list[str]:
         lines.append(
             f"Confirmation: {settings.confirm} fresh students of the candidate; so few may miss that a width with a "
             f"smaller probability than {settings.share:.0%} would pass at most {1 - settings.confidence:.1%} of the "
-            f"time in all (at most {ATTEMPTS} attempts, exact binomial test, no distribution assumed)."
+            f"time in all (at most {ATTEMPTS} attempts, binomial test of students taken as independent)."
         )
     else:
         lines.append(

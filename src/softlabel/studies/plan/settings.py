@@ -23,6 +23,7 @@ class PlanSettings(Settings):
     seeds       students at each width of the search
     share       probability with which a fresh student is to reach the target
     confirm     fresh students that confirm a width; 0: the search's tolerance limit alone
+    frequent    share of the most frequent class among the test rows
     rival       whether to train larger hard-label students for 8-bit weights of the same size
     """
 
@@ -42,6 +43,7 @@ class PlanSettings(Settings):
     test_rows: int
     inputs: int
     classes: int
+    frequent: float
     recipe: Recipe
 
     @property

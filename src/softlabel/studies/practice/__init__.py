@@ -2,23 +2,37 @@
 
 from softlabel.studies.practice.consulting import Consulted, consult
 from softlabel.studies.practice.facts import check_test_rows
-from softlabel.studies.practice.held import Held, find_held, hold
-from softlabel.studies.practice.recipe import Arm, Recipe, StudentCell, check_training, choices, recipe_for, threads_of
+from softlabel.studies.practice.held import Held, find_held, holding
+from softlabel.studies.practice.recipe import (
+    TOGETHER,
+    TUNING_SEEDS_FROM,
+    Arm,
+    Recipe,
+    StudentCell,
+    best_choice,
+    check_training,
+    choices,
+    recipe_for,
+    threads_of,
+)
 from softlabel.studies.practice.students import Measured, measure_students, student_model, train_cells
 
 __all__ = [
+    "TOGETHER",
+    "TUNING_SEEDS_FROM",
     "Arm",
     "Consulted",
     "Held",
     "Measured",
     "Recipe",
     "StudentCell",
+    "best_choice",
     "check_test_rows",
     "check_training",
     "choices",
     "consult",
     "find_held",
-    "hold",
+    "holding",
     "measure_students",
     "recipe_for",
     "student_model",

@@ -4,6 +4,9 @@ Studies name their data by a fingerprint, since a user's arrays and fitted model
 taken up again is given the same data by its caller, and other data have another fingerprint.
 """
 
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +38,10 @@ class Held:
     @cached_property
     def key(self) -> str:
         """Identity of everything."""
-        return identity([self.problem.fingerprint, self.answers.fingerprint])
+        rows = (
+            None if self.unlabelled is None else hashlib.sha256(np.ascontiguousarray(self.unlabelled).data).hexdigest()
+        )
+        return identity([self.problem.fingerprint, self.answers.fingerprint, rows])
 
     @cached_property
     def inputs(self) -> dict[str, np.ndarray]:
@@ -66,11 +72,16 @@ class Held:
 _HELD: dict[str, Held] = {}
 
 
-def hold(held: Held) -> str:
-    """Keep it for the studies of this process; returns its name."""
-    _HELD.clear()  # one at a time: data may be large
+@contextmanager
+def holding(held: Held) -> Iterator[str]:
+    """Within it, studies of this process find it under the name that is yielded."""
+    before = _HELD.get(held.key)
     _HELD[held.key] = held
-    return held.key
+    try:
+        yield held.key
+    finally:
+        if before is None:
+            _HELD.pop(held.key, None)
 
 
 def find_held(key: str) -> Held:

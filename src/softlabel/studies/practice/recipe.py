@@ -5,6 +5,7 @@ smoothing arm a smoothing; the hard arm has finer steps instead.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,8 @@ SMOOTHINGS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 STEPS = (0.02, 0.1)
 RADII = (5.0, 20.0, 80.0)
 LEAST_STEPS = 800
+TUNING_SEEDS_FROM = 1_000_000  # seeds on which settings are chosen
+TOGETHER = 4  # seeds that share one order of batches, which makes them alike by a few per cent of their spread
 MANY_ROWS = 20_000
 
 
@@ -81,6 +84,16 @@ def recipe_for(rows: int, epochs: int | None = None, batch: int | None = None, s
         epochs=epochs, batch=batch, radii=RADII if search_radius else (), tuning_seeds=4 if rows < 5_000 else 2,
         precision="bfloat16" if rows >= MANY_ROWS and has_bfloat16() else "float32",
     )  # fmt: skip
+
+
+def best_choice(tried: Iterable[tuple[StudentCell, float]]) -> StudentCell:
+    """The cell whose settings have the best mean score over seeds; the first among equals."""
+    scores: dict[tuple, list[float]] = {}
+    cells: dict[tuple, StudentCell] = {}
+    for cell, score in tried:
+        scores.setdefault(cell.choice, []).append(score)
+        cells[cell.choice] = cell
+    return cells[max(scores, key=lambda choice: np.mean(scores[choice]))]
 
 
 def threads_of(recipe: Recipe, inputs: int, neurons: int) -> int:

@@ -17,14 +17,14 @@ from softlabel.studies.practice import (
     check_test_rows,
     check_training,
     consult,
-    hold,
+    holding,
     recipe_for,
     threads_of,
 )
 from softlabel.studies.running import Answer, finish_question, run_folder
 from softlabel.studies.verdict.settings import VerdictSettings
 from softlabel.teachers.answers import TeacherAnswers
-from softlabel.teachers.asking import ask_teacher
+from softlabel.teachers.asking import ask_teacher, unlabelled_inputs
 
 LIKELY_DISAGREEMENT = 0.05
 THEORY_ERROR = 0.1
@@ -48,7 +48,7 @@ def verdict(
     margin: float = 0.5,
     seeds: int = 40,
     confidence: float = 0.95,
-    transfer: np.ndarray | None = None,
+    transfer: Any = None,
     epochs: int | None = None,
     batch: int | None = None,
     search_radius: bool = False,
@@ -69,7 +69,8 @@ def verdict(
     metric           accuracy, balanced accuracy, auc or log loss
     margin           equivalence margin in points (hundredths): a gap within it does not matter
     seeds            at most so many for each arm; looks are planned so that the error rate is 1 − confidence in all
-    transfer         (u, d) unlabelled inputs: an arm of its own learns from the teacher's labels on them too
+    transfer         unlabelled inputs, a table or frame with the data's columns: an arm of its own learns from the
+                     teacher's labels on them too
     folder           of the run; the same call goes on where it was interrupted
     note             called with lines for people as they come up
     """
@@ -82,7 +83,7 @@ def verdict(
     for warning in warnings:
         say(f"warning: {warning}")
     if transfer is not None:
-        transfer, met = without_held_out(problem, np.asarray(transfer, dtype=np.float32))
+        transfer, met = without_held_out(problem, unlabelled_inputs(transfer, problem))
         if met:
             say(f"note: {met} unlabelled rows are validation or test rows of the data; they are left out")
 
@@ -93,15 +94,16 @@ def verdict(
     consulted = consult(problem, ask, say, transfer)
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
     class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
-    settings = VerdictSettings(
-        held=hold(consulted.held), data=str(problem), teacher=consulted.held.answers.description, arms=arms,
-        width=width, metric=metric, margin=margin, confidence=confidence, seeds=seeds, seed=seed, class_rows=class_rows,
-        recipe=recipe_for(len(problem.parts["train"]), epochs, batch, search_radius),
-    )  # fmt: skip
-    threads = threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
-    facts = consulted.facts(THEORY_ERROR, seed, warnings) | {"teacher_metric": _teacher_metric(consulted, metric)}
-    done = finish_question("verdict", settings, run_folder("verdict", problem.name, settings.key, folder),
-                           facts=facts, again=again, threads=threads, watch=watch)  # fmt: skip
+    with holding(consulted.held) as key:
+        settings = VerdictSettings(
+            held=key, data=str(problem), teacher=consulted.held.answers.description, arms=arms,
+            width=width, metric=metric, margin=margin, confidence=confidence, seeds=seeds, seed=seed,
+            class_rows=class_rows, recipe=recipe_for(len(problem.parts["train"]), epochs, batch, search_radius),
+        )  # fmt: skip
+        threads = threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
+        facts = consulted.facts(THEORY_ERROR, seed, warnings) | {"teacher_metric": _teacher_metric(consulted, metric)}
+        done = finish_question("verdict", settings, run_folder("verdict", problem.name, settings.key, folder),
+                               facts=facts, again=again, threads=threads, watch=watch)  # fmt: skip
     return Verdict(**vars(done))
 
 

@@ -11,13 +11,21 @@ import numpy as np
 
 from softlabel.lab import Bundle, Given, Outcome, Results, Stage, Study
 from softlabel.lab.sequential import Look, Standing, follow, planned_looks
-from softlabel.studies.practice import Arm, StudentCell, choices, find_held, measure_students, train_cells
+from softlabel.studies.practice import (
+    TOGETHER,
+    TUNING_SEEDS_FROM,
+    Arm,
+    StudentCell,
+    best_choice,
+    choices,
+    find_held,
+    measure_students,
+    train_cells,
+)
 from softlabel.studies.practice.students import course_numbers
 from softlabel.studies.verdict.settings import VerdictSettings
 
-TUNING_SEEDS_FROM = 1_000_000
 BUNDLE_NEURONS = 4_000
-TOGETHER = 4  # seeds that share one order of batches, which makes them alike by a few per cent of their spread
 
 
 def study(settings: VerdictSettings) -> Study:
@@ -54,16 +62,9 @@ def choice_bundles(settings: VerdictSettings, results: Results) -> list[Bundle]:
 
 
 def chosen_settings(settings: VerdictSettings, results: Results) -> dict[Arm, StudentCell]:
-    """For each arm the settings with the best mean metric on validation rows; the first among equals."""
-    found: dict[Arm, dict[tuple, list[float]]] = {}
-    cells: dict[tuple[Arm, tuple], StudentCell] = {}
-    for cell, outcome in results["choose"]:
-        found.setdefault(cell.arm, {}).setdefault(cell.choice, []).append(outcome.metrics["metric"])
-        cells[cell.arm, cell.choice] = cell
-    return {
-        arm: cells[arm, max(tried, key=lambda choice, tried=tried: np.mean(tried[choice]))]
-        for arm, tried in found.items()
-    }
+    """For each arm the settings with the best mean metric on validation rows."""
+    tried = [(cell, outcome.metrics["metric"]) for cell, outcome in results["choose"]]
+    return {arm: best_choice(pair for pair in tried if pair[0].arm == arm) for arm in settings.arms}
 
 
 def look_bundles(look: Look, settings: VerdictSettings, results: Results) -> list[Bundle]:

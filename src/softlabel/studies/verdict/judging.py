@@ -7,7 +7,7 @@ import numpy as np
 
 from softlabel.lab import Results
 from softlabel.lab.sequential import planned_looks, standing
-from softlabel.lab.statistics import Mean, crossed_mean
+from softlabel.lab.statistics import Mean, crossed_mean, judge
 from softlabel.studies.practice import Arm, StudentCell
 from softlabel.studies.verdict.cells import arm_scores, chosen_settings, latest_standing, look_name
 from softlabel.studies.verdict.settings import VerdictSettings
@@ -27,7 +27,7 @@ class ArmFound:
 
 @dataclass(frozen=True)
 class Comparison:
-    """soft (or transfer) against another arm, in points, at the level of the last look shared by all comparisons."""
+    """One arm against another, in points, at the level of the last look shared by all comparisons."""
 
     first: Arm
     second: Arm
@@ -74,12 +74,9 @@ class Judgement:
         failure = self.standing.look.failure / pairs
         gap = crossed_mean(100 * (scores[pair[0]] - scores[pair[1]])).at_least(self.settings.hidden(failure), failure)
         low, high = gap.interval(1 - failure)
-        margin = self.settings.margin
-        if -margin < low and high < margin:
-            word = "no difference"
-        else:
-            word = f"{pair[0]} wins" if low > 0 else f"{pair[1]} wins" if high < 0 else "undecided"
-        return Comparison(*pair, gap.value, low, high, word)
+        word = judge(low, high, self.settings.margin)
+        names = {"soft wins": f"{pair[0]} wins", "hard wins": f"{pair[1]} wins"}
+        return Comparison(*pair, gap.value, low, high, names.get(word, word))
 
     @property
     def runs(self) -> int:

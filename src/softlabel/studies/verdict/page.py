@@ -282,7 +282,8 @@ def _method(judged: Judgement) -> list[str]:
         "Test: fresh seeds, the same for every arm; test rows are read once, after the choice. Four seeds at a "
         "time share the order of their batches.",
         f"Sequential method: {METHOD}. Looks at {looks}: all intervals together fail with probability "
-        f"{1 - settings.confidence:.3g} at most.",
+        f"{1 - settings.confidence:.3g} at most, if gaps of seeds are roughly normal; where seeds fail rarely and far "
+        "off, more often.",
         "Intervals join seeds and test rows: two-way random effects, a Student interval for each, in quadrature. "
         "Training rows and the choice of settings are held fixed.",
         f"'No difference' means that the interval lies within ±{settings.margin:g} points.",
