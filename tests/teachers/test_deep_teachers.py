@@ -12,7 +12,8 @@ from softlabel.export import export_onnx
 from softlabel.networks.deep import CachedLogits, cached_logits, network_logits
 from softlabel.networks.deep.building import network_fingerprint
 from softlabel.teachers.logit_files import load_logits, remembered_logits, save_logits
-from softlabel.teachers.onnx_file import OnnxTeacher, _table
+from softlabel.teachers.onnx_file import OnnxTeacher
+from softlabel.teachers.onnx_session import as_table
 from tests.networks.deep.small import images, network
 
 
@@ -105,7 +106,7 @@ def test_parameters_are_counted(tmp_path):
 
 def test_lists_of_probabilities_by_class():
     answer = [{1: 0.25, 0: 0.75}, {0: 0.5, 1: 0.5}]
-    assert _table(answer, 2).tolist() == [[0.75, 0.25], [0.5, 0.5]]
+    assert as_table(answer, 2).tolist() == [[0.75, 0.25], [0.5, 0.5]]
 
 
 def test_onnx_files_that_do_not_fit(tmp_path):

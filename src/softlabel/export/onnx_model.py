@@ -13,32 +13,16 @@ from scipy.special import expit, softmax
 
 from softlabel.errors import InputError, require
 from softlabel.export.onnx_graph import FORMAT, checksum
+from softlabel.teachers.onnx_session import TYPES, OnnxSession, as_table
 
 if TYPE_CHECKING:
     import onnx
-    import onnxruntime
 
-BATCH = 4096
 ROUNDING = 1e-5
-_TYPES = {
-    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
-}  # fmt: skip
 _SHAPING = {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"}
 _PICKING = {"ArrayFeatureExtractor", "Gather"}
 _LIKELY = {"Softmax", "Sigmoid", "ZipMap", "Normalizer"}
 _UNBOUNDED = {"Gemm", "MatMul", "Add", "LogSoftmax"}
-
-
-def open_session(path: Path) -> "onnxruntime.InferenceSession":
-    """A session that says nothing by itself; a file that cannot be read is one line."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as problem:
-        raise InputError(f"'{path}' cannot be read as an ONNX model: {_first_line(problem)}") from None
 
 
 class OnnxModel:
@@ -47,12 +31,12 @@ class OnnxModel:
     def __init__(self, path: Path) -> None:
         import onnx
 
-        self.path, self.session = path, open_session(path)
+        self.path, self.session = path, OnnxSession(path)
         held = onnx.load(str(path), load_external_data=False)
         about = {prop.key: prop.value for prop in held.metadata_props}
-        self.given = self.session.get_inputs()
+        self.given = self.session.inputs
         for one in self.given:
-            require(one.type in _TYPES, f"'{path}' takes {one.type} for '{one.name}': models of numbers can be asked")
+            require(one.type in TYPES, f"'{path}' takes {one.type} for '{one.name}': models of numbers can be asked")
         self.columns: tuple[str, ...] | None = None
         if len(self.given) > 1:
             self.columns = tuple(one.name for one in self.given)
@@ -61,7 +45,7 @@ class OnnxModel:
                 set(sides) <= {1}, f"'{path}' takes {len(self.given)} inputs: one table, or one column each, is needed"
             )
         self.shape = (len(self.given),) if len(self.given) > 1 else self._single_shape()
-        self.output = _Output(held.graph, [one.name for one in self.session.get_outputs()])
+        self.output = _Output(held.graph, self.session.names)
         if about.get("format") == FORMAT:
             self._take_ours(held, about)
         else:
@@ -111,24 +95,9 @@ class OnnxModel:
         return table / table.sum(axis=1, keepdims=True) if likely else softmax(table, axis=1)
 
     def _answer(self, inputs: np.ndarray) -> np.ndarray:
-        """The model's own table, (n, K) or (n, 1), float64; a model of fixed batch gets its last one filled up."""
-        fixed = self.given[0].shape[0] if isinstance(self.given[0].shape[0], int) else None
-        size = fixed or BATCH
-        parts = []
-        for begin in range(0, len(inputs), size):
-            block = inputs[begin : begin + size]
-            missing = 0 if fixed is None else fixed - len(block)
-            filled = np.concatenate([block, np.repeat(block[-1:], missing, axis=0)]) if missing else block
-            parts.append(self._run(filled)[: len(block)])
-        return np.concatenate(parts)
-
-    def _run(self, block: np.ndarray) -> np.ndarray:
-        feed = self._feed(block)
-        try:
-            answers: Any = self.session.run(None, feed)
-        except Exception as problem:
-            raise InputError(f"'{self.path}' fails on these inputs: {_first_line(problem)}") from None
-        found = self.output.choose(answers, len(block))
+        """The model's own table, (n, K) or (n, 1), float64."""
+        answers = self.session.ask(self._feed(inputs), self.session.names)
+        found = self.output.choose(answers, len(inputs))
         require(found is not None, f"'{self.path}' does not answer with a table of numbers: it is no classifier")
         assert found is not None
         return found
@@ -140,7 +109,7 @@ class OnnxModel:
         return {self.given[0].name: self._typed(held, self.given[0])}
 
     def _typed(self, values: np.ndarray, one: Any) -> np.ndarray:
-        kind = _TYPES[one.type]
+        kind = TYPES[one.type]
         if kind in (np.int64, np.int32) and (values != np.round(values)).any():
             raise InputError(f"'{self.path}' takes whole numbers for '{one.name}', others were given: mend the inputs")
         return np.ascontiguousarray(values, dtype=kind)
@@ -156,7 +125,7 @@ class _Output:
 
     def choose(self, answers: list[Any], rows: int) -> np.ndarray | None:
         """The table among the answers; the first time it is looked for by kind, by name, then by order."""
-        tables = {place: table for place, one in enumerate(answers) if (table := _table(one, rows)) is not None}
+        tables = {place: table for place, one in enumerate(answers) if (table := as_table(one, rows)) is not None}
         if self.place is None and tables:
             self.place = max(tables, key=self._rank)
             if isinstance(answers[self.place], list):
@@ -187,16 +156,6 @@ def _maker(graph: "onnx.GraphProto", name: str) -> "onnx.NodeProto | None":
     return node
 
 
-def _table(answer: Any, rows: int) -> np.ndarray | None:
-    """An answer as (n, K) float64 if it is a table of real numbers, or a list of {class: probability}."""
-    if isinstance(answer, list) and len(answer) == rows and all(isinstance(row, dict) for row in answer):
-        keys = sorted(answer[0])
-        return np.array([[row[key] for key in keys] for row in answer], dtype=np.float64)
-    if not isinstance(answer, np.ndarray) or answer.dtype.kind != "f" or not answer.size or answer.size % rows:
-        return None
-    return answer.astype(np.float64).reshape(rows, -1)
-
-
 def _named_classes(graph: "onnx.GraphProto", count: int) -> list[Any] | None:
     """Names of so many classes: those that an output picks from, or those of the last classifier node."""
     from onnx import numpy_helper
@@ -215,7 +174,3 @@ def _named_classes(graph: "onnx.GraphProto", count: int) -> list[Any] | None:
                 if len(names) == count:
                     return names
     return None
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

@@ -124,9 +124,9 @@ def _write_onnx(model: StudentModel, path: Path, sample: np.ndarray, truth: np.n
 
 def _onnx_difference(model: StudentModel, path: Path, sample: np.ndarray, truth: np.ndarray) -> float:
     """Of the probabilities; infinite where a class is named that is not the likeliest."""
-    from softlabel.export.onnx_model import open_session
+    from softlabel.teachers.onnx_session import OnnxSession
 
-    said, found = open_session(path).run(["label", "probabilities"], {"inputs": sample})
+    said, found = OnnxSession(path).session.run(["label", "probabilities"], {"inputs": sample})
     difference = _difference(found, truth)
     places = np.array([model.classes.index(name) for name in np.asarray(said).tolist()])
     behind = truth.max(axis=1) - truth[np.arange(len(truth)), places]

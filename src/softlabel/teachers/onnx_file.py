@@ -1,6 +1,5 @@
 """A teacher in an ONNX file, asked through onnxruntime: `OnnxTeacher` for images, `ask_onnx` for rows of a problem."""
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,76 +22,7 @@ from softlabel.teachers.answers import (
     read_answers,
     row_numbers,
 )
-
-BATCH = 512
-OURS = "softlabel-student-onnx"  # how the format of files that softlabel exports begins
-_FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
-_TYPES = _FLOATS | {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-
-
-class OnnxModel:
-    """A model opened by onnxruntime. It has outputs `names`; `chosen` are the one to take, or all."""
-
-    def __init__(self, path: str | Path, output: str | None = None) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        try:
-            self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as problem:
-            reason = str(problem).splitlines()[0]
-            raise InputError(f"teacher '{path}' cannot be read as an ONNX model: {reason}") from None
-        self.path, self.inputs = Path(path), self.session.get_inputs()
-        self.names = [found.name for found in self.session.get_outputs()]
-        require(
-            output is None or output in self.names,
-            f"teacher '{path}' has no output '{output}'; there are {', '.join(self.names)}",
-        )
-        self.chosen = [output] if output is not None else self.names
-
-    def told(self, what: str) -> list[str] | None:
-        """Names of its "columns" or "classes", where the file says them, as those that softlabel exports do."""
-        about = self.session.get_modelmeta().custom_metadata_map
-        if not about.get("format", "").startswith(OURS):
-            return None
-        names = json.loads(about.get(what, "null"))
-        return None if names is None or (all(name.isdigit() for name in names) and what == "columns") else names
-
-    @property
-    def parameters(self) -> int:
-        """Numbers in the model's initialisers, and in classic models' nodes (coefficients, splits and leaves)."""
-        import onnx
-
-        graph = onnx.load(str(self.path)).graph
-        count = sum(np.prod(tensor.dims, dtype=np.int64) for tensor in graph.initializer)
-        for node in graph.node:
-            if node.domain == "ai.onnx.ml":
-                held = [attribute for attribute in node.attribute if "hitrates" not in attribute.name]
-                count += sum(len(attribute.floats) for attribute in held)
-                count += sum(np.prod(one.t.dims, dtype=np.int64) for one in held if one.t.data_type in (1, 11))
-        return int(count)
-
-    def ask(self, feeds: dict[str, np.ndarray], outputs: Sequence[str]) -> list[Any]:
-        """Outputs for inputs by name, batch by batch: arrays (n, …) and lists of n; None for what is neither.
-
-        A model of fixed batch gets its last one filled up.
-        """
-        rows = len(next(iter(feeds.values())))
-        first = self.inputs[0].shape[0] if self.inputs[0].shape else None
-        batch = first if isinstance(first, int) and first > 0 else None
-        missing = 0 if batch is None else -rows % batch
-        if missing:
-            feeds = {name: np.concatenate([t, np.repeat(t[-1:], missing, axis=0)]) for name, t in feeds.items()}
-        parts = []
-        for begin in range(0, rows, batch or BATCH):
-            piece = {name: table[begin : begin + (batch or BATCH)] for name, table in feeds.items()}
-            try:
-                answers: Any = self.session.run(outputs, piece)
-            except Exception as problem:
-                raise InputError(f"teacher '{self.path}' fails on the data: {str(problem).splitlines()[0]}") from None
-            parts.append([_by_row(answer, len(next(iter(piece.values())))) for answer in answers])
-        return [_joined(answers, rows) for answers in zip(*parts, strict=True)]
+from softlabel.teachers.onnx_session import FLOATS, TYPES, OnnxSession, as_table
 
 
 class OnnxTeacher:
@@ -107,13 +37,13 @@ class OnnxTeacher:
     def __init__(
         self, path: str | Path, classes: int, output: str | None = None, scale: float = 1.0, kind: str | None = None
     ) -> None:
-        self.model = OnnxModel(path, output)
+        self.model = OnnxSession(path, output, f"teacher '{path}'")
         require(kind is None or kind in KINDS, f"an ONNX teacher answers with logits or probabilities, not '{kind}'")
         self.path, self.classes, self.scale, self.kind = Path(path), classes, scale, kind
         given = self.model.inputs
         require(len(given) == 1, f"teacher '{path}' takes {len(given)} inputs; one is needed")
         self.given = given[0]
-        require(self.given.type in _FLOATS, f"teacher '{path}' takes {self.given.type}; float or double is needed")
+        require(self.given.type in FLOATS, f"teacher '{path}' takes {self.given.type}; float or double is needed")
 
     @property
     def parameters(self) -> int:
@@ -145,11 +75,11 @@ class OnnxTeacher:
                 f"teacher '{self.path}' takes inputs of shape {tuple(self.given.shape)}, images are "
                 f"{tuple(pixels.shape[1:])} (channels, height, width)"
             )
-        answers = self.model.ask({self.given.name: prepared.astype(_FLOATS[self.given.type])}, self.model.chosen)
-        tables = [table for answer in answers if (table := _table(answer, len(held))) is not None]
+        answers = self.model.ask({self.given.name: prepared.astype(FLOATS[self.given.type])}, self.model.chosen)
+        tables = [table for answer in answers if (table := as_table(answer, len(held))) is not None]
         found = _choose(tables, self.classes, self.path)
         require(bool(np.isfinite(found).all()), f"teacher '{self.path}' answers with values that are not finite")
-        return found
+        return found.astype(np.float32)
 
 
 def as_images(images: np.ndarray, shape: Sequence[Any]) -> np.ndarray | None:
@@ -183,7 +113,8 @@ def ask_onnx(
     It answers with a list of {class: probability}, a table with a column for each class, or one column for two.
     """
     began = time.perf_counter()
-    model, name = OnnxModel(path, output), f"teacher '{path}'"
+    name = f"teacher '{path}'"
+    model = OnnxSession(path, output, name)
     rows = row_numbers(problem)
     feeds = _feeds(model, problem, problem.inputs, rows)
     table, order = _columns_of(model, feeds, problem.classes, None, name, rows)
@@ -208,7 +139,7 @@ def ask_onnx(
 
 
 def _columns_of(
-    model: OnnxModel,
+    model: OnnxSession,
     feeds: dict[str, np.ndarray],
     classes: Sequence[str],
     order: list[int] | None,
@@ -223,7 +154,7 @@ def _columns_of(
         keys = list(named[0])
         order = class_order(keys, classes, name)
         return np.array([[row[keys[place]] for place in order] for row in named], dtype=np.float64), order
-    tables = [table for answer in chosen if (table := _table(answer, len(rows))) is not None]
+    tables = [table for answer in chosen if (table := as_table(answer, len(rows))) is not None]
     single = [table for table in tables if table.shape[1] == 1]
     require(
         len(classes) != 2 or len(single) < 2 or any(table.shape[1] == 2 for table in tables),
@@ -267,7 +198,7 @@ def _place(text: str, classes: Sequence[str]) -> int | None:
     return next((place for place, known in enumerate(classes) if match_names([text], [known])), None)
 
 
-def _feeds(model: OnnxModel, problem: Problem, inputs: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
+def _feeds(model: OnnxSession, problem: Problem, inputs: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Inputs (n, d) as the model takes them, by name."""
     given, width, name = model.inputs, problem.inputs.shape[1], f"teacher '{model.path}'"
     names = [entry.name for entry in given]
@@ -294,11 +225,11 @@ def _feeds(model: OnnxModel, problem: Problem, inputs: np.ndarray, rows: np.ndar
             if own is not None and problem.columns is not None:
                 tables = [inputs[:, _columns(own, problem.columns, name)]]
     for entry, place, table in zip(given, places, tables, strict=True):
-        require(entry.type in _TYPES, f"{name} takes {entry.type} for '{entry.name}'; numbers are needed")
-        if entry.type not in _FLOATS:
+        require(entry.type in TYPES, f"{name} takes {entry.type} for '{entry.name}'; numbers are needed")
+        if entry.type not in FLOATS:
             _check_whole(table, place, rows, problem.columns, name)
     return {
-        entry.name: np.ascontiguousarray(table, dtype=_TYPES[entry.type])
+        entry.name: np.ascontiguousarray(table, dtype=TYPES[entry.type])
         for entry, table in zip(given, tables, strict=True)
     }
 
@@ -337,30 +268,3 @@ def _choose(tables: Sequence[np.ndarray], classes: int, path: Path) -> np.ndarra
         columns = [table.shape[1] for table in tables]
         raise InputError(f"teacher '{path}' answers with {columns or 'no'} columns, the data have {classes} classes")
     return found
-
-
-def _by_row(answer: Any, rows: int) -> Any:
-    """An answer, (rows, …) or a list of so many, if it has something for every row, else None."""
-    if isinstance(answer, list):
-        return answer if len(answer) == rows and all(isinstance(row, dict) for row in answer) else None
-    fits = isinstance(answer, np.ndarray) and answer.size and not answer.size % rows
-    return answer.reshape(rows, -1) if fits else None
-
-
-def _joined(parts: Sequence[Any], rows: int) -> Any:
-    """Batches of one output as one, (rows, …)."""
-    if any(part is None for part in parts):
-        return None
-    if isinstance(parts[0], list):
-        return [row for part in parts for row in part][:rows]
-    return np.concatenate(parts)[:rows]
-
-
-def _table(answer: Any, rows: int) -> np.ndarray | None:
-    """An answer as a table of numbers, if it is one; a list of {class: probability} counts, classes in order."""
-    if isinstance(answer, list) and len(answer) == rows and all(isinstance(row, dict) for row in answer):
-        keys = sorted(answer[0])
-        return np.array([[row[key] for key in keys] for row in answer], dtype=np.float64)
-    if not isinstance(answer, np.ndarray) or answer.dtype.kind != "f" or answer.size % rows:
-        return None
-    return np.asarray(answer, dtype=np.float32).reshape(rows, -1)
