@@ -7,6 +7,7 @@ import pytest
 from softlabel.data.joining import meets
 from softlabel.data.problem import load_problem
 from softlabel.errors import InputError
+from softlabel.studies.practice import check_test_rows
 from softlabel.teachers.asking import ask_teacher
 
 
@@ -42,7 +43,7 @@ def test_the_test_part_is_the_file_by_its_column_names(files):
 
 
 def test_columns_that_the_data_have_not_are_left_out_and_said(files):
-    frame(40, 2).with_columns(c=pl.lit(3.0)).write_csv("test.csv")
+    frame(40, 2).with_columns(c=pl.lit("text")).drop("id").write_csv("test.csv")
     problem = load_problem("train.csv", "y", drop=["id"], test="test.csv")
     assert problem.columns == ("a", "b")
     assert "columns of test file 'test.csv' that 'train.csv' has not are left out: c" in problem.notes
@@ -50,8 +51,11 @@ def test_columns_that_the_data_have_not_are_left_out_and_said(files):
 
 def test_rows_of_both_files_are_told(files):
     pl.concat([frame(40, 2), frame(120, 1).head(5)]).write_csv("test.csv")
-    (note,) = load_problem("train.csv", "y", drop=["id"], test="test.csv").notes
-    assert note.startswith("5 of 45 test rows are rows of 'train.csv' too")
+    (warning,) = load_problem("train.csv", "y", drop=["id"], test="test.csv").warnings
+    assert warning.startswith("5 of 45 test rows are rows of 'train.csv' too")
+    frame(120, 1).head(50).write_csv("test.csv")
+    with pytest.raises(InputError, match=r"every row of test file 'test.csv' is a row of 'train.csv' too"):
+        load_problem("train.csv", "y", drop=["id"], test="test.csv")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +71,13 @@ def test_files_that_do_not_fit(files, test, message):
     test.write_csv("test.csv")
     with pytest.raises(InputError, match=message):
         load_problem("train.csv", "y", drop=["id"], test="test.csv")
+
+
+def test_too_few_test_rows_are_the_test_files(files):
+    frame(12, 2).write_csv("test.csv")
+    problem = load_problem("train.csv", "y", drop=["id"], test="test.csv")
+    with pytest.raises(InputError, match="the test file has 12 rows of use; fewer than 20 decide nothing"):
+        check_test_rows(problem)
 
 
 def test_named_sets_have_test_rows_of_their_own(files):
@@ -85,6 +96,17 @@ def test_soft_labels_of_the_data_alone_or_of_both_files(files, rows):
     assert answers.known[problem.parts["test"]].all() == (rows == 160)
     known = answers.known
     assert (answers.probabilities[known].argmax(axis=1) == problem.labels[known]).all()
+
+
+def test_ids_of_the_data_alone_will_do(files):
+    said = frame(120, 1)
+    pl.DataFrame({"id": said["id"], "sick": np.where(said["y"] == "sick", 0.9, 0.1)}).write_csv("labels.csv")
+    problem = load_problem("train.csv", "y", id_column="id", test="test.csv")
+    answers = ask_teacher(problem, "labels.csv", id_column="id")
+    assert answers.known.tolist() == [True] * 120 + [False] * 40
+    pl.DataFrame({"id": said["id"][:110], "sick": [0.5] * 110}).write_csv("labels.csv")
+    with pytest.raises(InputError, match="lacks 50 of the data's 160 ids"):
+        ask_teacher(problem, "labels.csv", id_column="id")
 
 
 def test_meeting_is_value_by_value():

@@ -342,3 +342,21 @@ def test_mean_and_variance_under_shuffling_are_exact():
     above, claimed = _compare(score, truth, p)
     assert above == pytest.approx((score[np.arange(7), truth].sum() - mean) / deviation)
     assert claimed == pytest.approx(((p * score).sum() - mean) / deviation)
+
+
+def test_per_cent_are_not_taken_for_logits(tmp_path):
+    problem, p = made()
+    columns(100 * p, CLASSES).write_csv(tmp_path / "p.csv")
+    with pytest.raises(InputError, match="every row adds up to 100, so these are per cent: divide them by 100"):
+        read_labels(problem, tmp_path / "p.csv")
+
+
+def test_columns_that_are_not_read_are_said_and_may_not_hold_probability(tmp_path):
+    problem, p = made()
+    columns(p, CLASSES).with_columns(weight=pl.lit(2.5)).write_csv(tmp_path / "p.csv")
+    assert read_labels(problem, tmp_path / "p.csv").notes == ("columns 'weight' of the label file are not read",)
+    columns(np.concatenate([p / 2, p.sum(axis=1, keepdims=True) / 2], axis=1), [*CLASSES, "owl"]).write_csv(
+        tmp_path / "p.csv"
+    )
+    with pytest.raises(InputError, match="add up to 1 with column 'owl' only, which is no class of the data"):
+        read_labels(problem, tmp_path / "p.csv")

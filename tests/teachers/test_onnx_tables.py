@@ -127,7 +127,9 @@ def test_columns_by_name(tmp_path):
         {"w": np.arange(6, dtype=np.float32).reshape(2, 3) - 2},
     )
     two = pl.DataFrame({"dose (mg)": x[:, 0], "a": x[:, 1]})
-    found = ask_onnx(Problem.of(two, y), under)
+    said = (x[:, [1, 0]] @ (np.arange(6).reshape(2, 3) - 2)).argmax(axis=1)
+    fitting = np.where(np.arange(len(said)) % 10 == 0, "odd", np.array(["ill", "odd", "well"])[said])
+    found = ask_onnx(Problem.of(two, fitting), under)
     assert found.logits == pytest.approx(x[:, [1, 0]] @ (np.arange(6).reshape(2, 3) - 2), abs=1e-5)
     with pytest.raises(InputError, match=r"takes columns by name \('age', .*\), the data's have no names"):
         ask_onnx(Problem.of(x, y), path)
@@ -271,3 +273,25 @@ def test_our_own_students_find_their_columns_and_classes_by_name(tmp_path):
         ask_onnx(Problem.of(pl.DataFrame(x, schema=names), np.where(y == "yes", "ill", "well")), tmp_path / "s.onnx")
     without = ask_onnx(Problem.of(x, y), tmp_path / "s.onnx")
     assert without.probabilities == pytest.approx(straight.probabilities, abs=1e-6)
+
+
+def test_a_model_of_other_classes_is_refused(tmp_path):
+    x, _ = table()
+    y = np.where(x[:, 0] > 0, 7, 3)
+    path = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x, zipmap=False)
+    with pytest.raises(InputError, match=r"is for other classes: it decides for '3', '7', the data have '0', '1'"):
+        ask_onnx(Problem.of(x, np.where(y == 7, 1, 0)), path)
+    numbered = write(tmp_path / "n.onnx", LogisticRegression().fit(x, (y == 7).astype(int)), x, zipmap=False)
+    found = ask_onnx(Problem.of(x, np.where(y == 7, "well", "sick")), numbered)
+    assert (found.probabilities.argmax(1) == 1).tolist() == [bool(b) for b in found.probabilities[:, 1] > 0.5]
+    assert (found.probabilities.argmax(1) != (y == 7)).mean() < 0.1
+
+
+def test_a_model_whose_columns_contradict_the_labels_is_refused(tmp_path):
+    x, _ = table()
+    y = np.where(x[:, 0] > 0, "b", "a")
+    swapped = linear(tmp_path / "s.onnx", np.array([[3, -3], [0, 0], [0, 0], [0, 0]], dtype=np.float32))
+    with pytest.raises(InputError, match=r"of 96 rows: are its columns in the order of the classes \('a', 'b'\)"):
+        ask_onnx(Problem.of(x, y), swapped)
+    straight = linear(tmp_path / "t.onnx", np.array([[-3, 3], [0, 0], [0, 0], [0, 0]], dtype=np.float32))
+    assert (ask_onnx(Problem.of(x, y), straight).probabilities.argmax(1) == (y == "b")).all()

@@ -11,14 +11,15 @@ import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE
 from softlabel.data.class_names import class_name, rule_sides
-from softlabel.data.joining import join_test, meets
+from softlabel.data.joining import join_test, load_test, meets
 from softlabel.data.loading import load
+from softlabel.data.precision import check_float32
 from softlabel.data.rules import binary_rule, class_names, class_pair
 from softlabel.data.rules import leave_out as labels_left
 from softlabel.data.scaling import Scaler
 from softlabel.data.splits import split_given
 from softlabel.data.table_files import read_column
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, few, require
 
 MOST_CLASSES = 100
 SHARES = (0.6, 0.2, 0.2)
@@ -34,6 +35,7 @@ class Problem:
                 has `test_file_rows`, are counted on
     ids         what the id column says of each row, where there is one
     source      the user's own frame or array, for teachers that want their columns as they were
+    warnings    what makes figures less than they seem
     """
 
     name: str
@@ -50,6 +52,7 @@ class Problem:
     image_shape: tuple[int, ...] | None = None
     source: Any = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -171,9 +174,11 @@ def load_problem(
         )
     dropped = [*drop, *([] if id_column is None else [id_column])]
     held = load(data, label, drop=dropped, keep_constant=named is None)
-    own_rows = len(held)
+    own_rows, notes, warnings = len(held), list(held.notes), ()
     if test is not None:
-        held = join_test(held, load(Path(test), label, drop=dropped, keep_constant=True))
+        apart, extra = load_test(Path(test), label, held, dropped)
+        notes += extra
+        held, warnings = join_test(held, apart)
     kept = np.arange(len(held))
     names, codes = held.classes, held.labels
     if classes is not None:
@@ -204,7 +209,8 @@ def load_problem(
         test_file_rows=len(held) - own_rows,
         ids=None if id_column is None else _ids([data, test], id_column)[kept],
         image_shape=held.image_shape,
-        notes=held.notes,
+        notes=tuple(notes),
+        warnings=tuple(warnings),
     )
     return problem.cut(scale or (named.scale if named is not None else "standard"), seed, test=tested)
 
@@ -225,15 +231,19 @@ def _check_classes(problem: Problem) -> None:
 def number_table(inputs: Any, name: str) -> np.ndarray:
     """Inputs as float32 (n, d); anything that is not a finite number is refused with its place."""
     try:
-        with np.errstate(over="ignore"):
-            table = np.asarray(inputs, dtype=np.float32)
+        wide = np.asarray(inputs)
+        if wide.dtype.kind not in "biuf":
+            wide = np.asarray(inputs, dtype=np.float64)
     except (TypeError, ValueError) as problem:
-        raise InputError(
-            f"{name}: inputs must be numbers; encode text columns first ({str(problem).splitlines()[0]})"
-        ) from None
-    require(
-        table.ndim == 2 and min(table.shape) >= 1, f"{name}: inputs must be a table (n, d), got shape {table.shape}"
-    )
+        reason = str(problem).splitlines()[0]
+        raise InputError(f"{name}: inputs must be numbers; encode text columns first ({reason})") from None
+    require(wide.ndim == 2 and min(wide.shape) >= 1, f"{name}: inputs must be a table (n, d), got shape {wide.shape}")
+    names = [str(column) for column in getattr(inputs, "columns", range(1, wide.shape[1] + 1))]
+    twice = sorted({column for column in names if names.count(column) > 1})
+    require(not twice, f"{name}: inputs have columns of the same name: {few(twice)}; rename them")
+    check_float32(zip(names, wide.T, strict=True), name)
+    with np.errstate(over="ignore"):
+        table = np.asarray(wide, dtype=np.float32)
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0].tolist()
         raise InputError(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softlabel.data.precision import check_float32
 from softlabel.errors import InputError, few
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
             f"'{path}' has columns that are not numbers: {few(text, 20)}{found}; encode them as numbers or leave "
             f"them out: {remedy}"
         )
+    check_float32(((name, inputs[name].to_numpy()) for name in inputs.columns), f"'{path}'")
     return inputs.cast(pl.Float32)
 
 
@@ -273,6 +275,7 @@ def _from_array(
         if not kept:
             raise InputError(f"'{path}': every column is dropped; keep at least one input")
         inputs, names, image_shape = inputs[:, kept], tuple(names[index] for index in kept), None
+    check_float32(zip(names, inputs.T, strict=True), f"'{path}'")
     with np.errstate(over="ignore"):
         inputs = np.ascontiguousarray(inputs, dtype=np.float32)
     return Table(path, inputs, labels, names, label, image_shape)

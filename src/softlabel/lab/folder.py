@@ -18,6 +18,7 @@ from softlabel.lab.cells import Study
 from softlabel.lab.ledger import Ledger
 
 LEDGER = "ledger.sqlite"
+SHORT = 40  # letters of a setting that an error shows
 PACKAGES = ("softlabel", "torch", "numpy", "scipy", "scikit-learn", "polars")
 
 
@@ -67,8 +68,14 @@ def _claim(ledger: Ledger, folder: Path, study: Study, threads: int) -> None:
     before = ledger.meta("settings")
     if before != settings:
         names = sorted(name for name in before.keys() | settings.keys() if before.get(name) != settings.get(name))
-        some = ", ".join(f"{name} = {before.get(name)}, now {settings.get(name)}"[:120] for name in names[:2])
+        some = ", ".join(_change(name, before.get(name), settings.get(name)) for name in names[:3])
         raise InputError(f"run folder '{folder}' holds a run with other settings ({some}); choose another --out")
+
+
+def _change(name: str, before: Any, now: Any) -> str:
+    """A setting that differs, with its values where these are short."""
+    short = all(isinstance(value, str | int | float) and len(str(value)) <= SHORT for value in (before, now))
+    return f"{name} = {before}, now {now}" if short else name
 
 
 def claim_folder(folder: Path, settings: dict[str, Any]) -> None:

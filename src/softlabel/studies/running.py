@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from softlabel.errors import InputError, UnavailableError, unknown
+from softlabel.errors import InputError, UnavailableError, require, unknown
 from softlabel.lab import LEDGER, Ledger, Progress, cores, make_executor, read_results, run_study, write_file
 from softlabel.report.page import write_page
 
@@ -134,6 +134,11 @@ def run_folder(name: str, data: str, key: str, folder: Path | str | None) -> Pat
     if folder is not None:
         return Path(folder)
     return Path("runs") / f"{name}-{Path(data).stem}-{key[:8]}"
+
+
+def check_folder(folder: Path | str | None) -> None:
+    """Refuse a run folder that is a file."""
+    require(folder is None or not Path(folder).is_file(), f"--out '{folder}' is a file: name a folder for the run")
 
 
 def finish_question(

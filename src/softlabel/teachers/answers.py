@@ -155,15 +155,17 @@ def _kind(table: np.ndarray, teacher: str, rows: np.ndarray) -> str:
     """Which kind (n, K) answers are; those that are probabilities but for some rows are neither, and refused."""
     sums, negative = table.sum(axis=1, keepdims=True), table < 0
     off = np.abs(sums - 1) > SUM_TOLERANCE
+    if not negative.any() and (np.abs(sums - 100) <= 100 * SUM_TOLERANCE).all():
+        raise InputError(f"{teacher}: every row adds up to 100, so these are per cent: divide them by 100")
     if not off.any() and negative.any():
         raise InputError(
             f"{teacher}: every row adds up to 1 as probabilities do, yet there is {_at(table, negative, rows)}: mend "
-            "that, or say that they are logits (kind)"
+            "that, or say that they are logits (--teacher-kind logits)"
         )
     if off.any() and off.mean() < 0.5 and not negative.any():
         raise InputError(
             f"{teacher}: most rows add up to 1 as probabilities do, yet there is {_at(sums, off, rows)}: mend that, or "
-            "say that they are logits (kind)"
+            "say that they are logits (--teacher-kind logits)"
         )
     return KINDS[not off.any()]
 

@@ -287,6 +287,9 @@ class _Warnings:
         scores = self.parts["validation"]
         if scores is None or scores.calibration_error <= WORST_CALIBRATION or not self._mended():
             return None
+        counts = np.bincount(self._truth("validation"), minlength=len(self.problem.classes))
+        if self.tempered is None or self.tempered >= entr(counts / counts.sum()).sum():
+            return None  # no temperature makes it tell more than the classes' shares
         how = "overconfident" if (self.temperature or 1) > 1 else "underconfident"
         return (
             f"the teacher is {how} (calibration error {scores.calibration_error:.3f} on validation rows): temperature "

@@ -25,6 +25,7 @@ from softlabel.data.table_files import read_column, read_frame
 from softlabel.errors import InputError, quoted, require
 from softlabel.teachers.answers import (
     FLOOR,
+    SUM_TOLERANCE,
     TeacherAnswers,
     read_answers,
     row_numbers,
@@ -61,8 +62,8 @@ def read_labels(
     matched = None if id_column is None else _by_id(problem, path, id_column, name)
     table, kind, notes = _read(path, problem.classes, kind, id_column, name)
     if matched is not None:
-        places, more = matched
-        known, notes = np.arange(len(problem)), [*notes, *more]
+        known, places, more = matched
+        notes = [*notes, *more]
     else:
         known, places = _by_row(problem, len(table), name)
     found, kind = read_answers(table[places], len(problem.classes), kind, name, places)
@@ -90,10 +91,30 @@ def _read(
             inside = (np.isnan(table) | ((table >= 0) & (table <= 1))).all()
             kind = kind or ("probabilities" if inside else "logits")
             table = 1 - table if kind == "probabilities" else -table
-        return table, kind, []
+        unread = [column for column in present if column not in columns and not _counts_rows(frame[column])]
+        _refuse_further_mass(frame, table, unread, name)
+        return table, kind, [f"columns {quoted(unread)} of the label file are not read"] if unread else []
     columns = _other_columns(frame, classes, id_column, name)
     remark = f"columns {quoted(columns)} are taken for the classes {quoted(classes)}, in this order"
     return _numbers(frame, columns, name), kind, [remark]
+
+
+def _refuse_further_mass(frame: "polars.DataFrame", table: np.ndarray, unread: Sequence[str], name: str) -> None:
+    """Raise where rows add up to 1 only with a column that is called as no class of the data."""
+    if table.shape[1] == 1 or _adds_up(table.sum(axis=1)):
+        return
+    for column in unread:
+        held = frame[column]
+        if held.dtype.is_numeric() and _adds_up(table.sum(axis=1) + held.cast(float).to_numpy()):
+            raise InputError(
+                f"{name}: its rows add up to 1 with column '{column}' only, which is no class of the data; leave that "
+                "class out of both, or bring labels for the data's classes alone"
+            )
+
+
+def _adds_up(sums: np.ndarray) -> bool:
+    known = sums[np.isfinite(sums)]
+    return len(known) > 0 and bool((np.abs(known - 1) <= SUM_TOLERANCE).all())
 
 
 def _read_array(path: Path, classes: int, name: str) -> np.ndarray:
@@ -215,8 +236,9 @@ def _by_row(problem: Problem, rows: int, name: str) -> tuple[np.ndarray, np.ndar
     )
 
 
-def _by_id(problem: Problem, path: Path, id_column: str, name: str) -> tuple[np.ndarray, list[str]]:
-    """Which row of the file each row of the problem has its labels in, and remarks."""
+def _by_id(problem: Problem, path: Path, id_column: str, name: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Which rows of the problem the file labels (all but perhaps a test file's), in which rows of its own; and "
+    "remarks."""
     require(
         path.suffix.lower() != ".npy",
         f"{name} has no columns with names, so no id '{id_column}': write a .csv or .parquet file, or leave out --id",
@@ -231,18 +253,22 @@ def _by_id(problem: Problem, path: Path, id_column: str, name: str) -> tuple[np.
         ids, given = (np.array([plain_name(text) for text in texts.tolist()], dtype=str) for texts in (ids, given))
     _refuse_twice(ids, ids, f"the data's id column '{id_column}'")
     missing = np.flatnonzero(~np.isin(ids, given))
-    if len(missing):
+    apart = np.isin(missing, problem.parts["test"]).all() and len(missing) == problem.test_file_rows
+    if len(missing) and not apart:
         raise InputError(
             f"{name} lacks {len(missing):,} of the data's {len(ids):,} ids ('{id_column}'): "
             f"{quoted(ids[missing].tolist())}; every row needs its labels"
         )
     _refuse_twice(given, ids, f"{name}: the id column '{id_column}'")
+    known = np.setdiff1d(np.arange(len(ids)), missing)
     order = np.argsort(given, kind="stable")
-    places = order[np.searchsorted(given[order], ids)]
-    extra = len(given) - len(ids)
-    return places, [
-        f"{extra:,} rows of {path.name} have ids that the data have not; they are left out"
-    ] if extra else []
+    places = order[np.searchsorted(given[order], ids[known])]
+    extra = len(given) - len(known)
+    return (
+        known,
+        places,
+        [f"{extra:,} rows of {path.name} have ids that the data have not; they are left out"] if extra else [],
+    )
 
 
 def _refuse_twice(given: np.ndarray, wanted: np.ndarray, what: str) -> None:
@@ -276,10 +302,26 @@ def _check_order(problem: Problem, logits: np.ndarray, name: str, id_column: str
     )
     if all(claimed - above <= DEVIATIONS for above, claimed in found):
         return [f"{told}: it claims so little that the order of its rows cannot be checked"]
-    if min(above for above, _ in found) < -DEVIATIONS:
-        raise InputError(f"{told}: are its columns in the order of the classes ({quoted(problem.classes)})?")
+    _refuse_inverse(found, told, problem)
     remedy = "match them by --id COLUMN, or check the row order" if id_column is None else "check the ids"
     raise InputError(f"{told}: it seems to be of other rows, or of these in another order; {remedy}")
+
+
+def refuse_swapped(problem: Problem, logits: np.ndarray, name: str) -> None:
+    """Refuse answers that contradict the given labels beyond chance, as those with swapped columns do."""
+    rows = np.concatenate([problem.parts["train"], problem.parts["validation"]])
+    truth, said = problem.labels[rows], logits[rows]
+    if len(rows) < FEWEST_ROWS:
+        return
+    found = [_compare(score, truth, softmax(said, axis=1)) for score in _scores(said)]
+    if max(above for above, _ in found) < -DEVIATIONS:
+        agreement = (said.argmax(axis=1) == truth).mean()
+        _refuse_inverse(found, f"{name} agrees with the given labels in {agreement:.1%} of {len(rows):,} rows", problem)
+
+
+def _refuse_inverse(found: list[tuple[float, float]], told: str, problem: Problem) -> None:
+    if min(above for above, _ in found) < -DEVIATIONS:
+        raise InputError(f"{told}: are its columns in the order of the classes ({quoted(problem.classes)})?")
 
 
 def _scores(logits: np.ndarray) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.data.class_names import match_names
+from softlabel.data.class_names import match_names, plain_name, rule_of
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, quoted, require
 from softlabel.teachers.answers import (
@@ -22,6 +22,7 @@ from softlabel.teachers.answers import (
     read_answers,
     row_numbers,
 )
+from softlabel.teachers.label_files import refuse_swapped
 from softlabel.teachers.onnx_session import FLOATS, TYPES, OnnxSession, as_table
 
 
@@ -119,6 +120,7 @@ def ask_onnx(
     feeds = _feeds(model, problem, problem.inputs, rows)
     table, order = _columns_of(model, feeds, problem.classes, None, name, rows)
     logits, kind = read_answers(table, len(problem.classes), kind, name, rows)
+    refuse_swapped(problem, logits, name)
     taught = None
     if transfer is not None:
         where, numbers = f"{name} on unlabelled rows", np.arange(len(transfer))
@@ -175,7 +177,8 @@ def _columns_of(
 def _order_said(table: np.ndarray, said: np.ndarray, classes: Sequence[str], name: str) -> list[int]:
     """The order of a table's columns, as far as the model's own decisions (n,) tell which class each column is.
 
-    Decisions that are no names of the problem's classes say nothing, and the columns count as in the classes' order.
+    Decisions that number the classes (0, 1, …), or the sides of a rule, count in the classes' order; other names than
+    the classes' are an error.
     """
     largest, meant = table.argmax(axis=1), {}
     for column in np.unique(largest).tolist() if said.shape == (len(table), 1) else []:
@@ -183,7 +186,16 @@ def _order_said(table: np.ndarray, said: np.ndarray, classes: Sequence[str], nam
         if counts.max() > 0.9 * counts.sum():
             meant[column] = str(spellings[counts.argmax()])
     places = {column: _place(text, classes) for column, text in meant.items()}
-    if None in places.values() or all(column == place for column, place in places.items()):
+    strange = [text for column, text in meant.items() if places[column] is None]
+    numbered = {str(place) for place in range(len(classes))} | (
+        {"-1", "1", "false", "true"} if rule_of(classes) else set()
+    )
+    require(
+        not strange or {plain_name(text) for text in meant.values()} <= numbered,
+        f"{name} is for other classes: it decides for {quoted(strange)}, the data have {quoted(classes)}; train it on "
+        "the same classes",
+    )
+    if strange or all(column == place for column, place in places.items()):
         return list(range(len(classes)))
     found = match_names([meant.get(column, "") for column in range(len(classes))], classes)
     if found is None:

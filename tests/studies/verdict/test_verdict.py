@@ -164,6 +164,7 @@ def test_too_few_test_rows_are_said_at_once(tmp_path):
     ("change", "message"),
     [
         ({"width": 0}, "width"),
+        ({"width": 10**8}, "take fewer neurons"),
         ({"margin": -1.0}, "margin"),
         ({"margin": float("nan")}, "margin"),
         ({"seeds": 1}, "seeds"),
@@ -215,6 +216,30 @@ def test_unlabelled_frames_have_the_columns_in_order(tmp_path):
         sl.verdict(data, toy.labels, toy.truth, transfer=text, folder=tmp_path / "no", **settings)
     found = sl.verdict(data, toy.labels, toy.truth, transfer=more, folder=tmp_path / "run", **settings)
     assert "transfer" in found.document["arms"]
+
+
+def test_a_file_is_no_run_folder(tmp_path):
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(InputError, match="run' is a file: name a folder"):
+        sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path / "run", **QUICK)
+    assert (tmp_path / "run").read_text() == "mine"
+
+
+def test_rows_that_both_files_hold_are_part_of_the_answer(tmp_path):
+    def write(name, toy, more=()):
+        frame = pl.DataFrame(toy.inputs, schema=list("abcd")).with_columns(y=pl.Series(toy.labels))
+        pl.concat([frame, *more]).write_csv(tmp_path / name)
+        return frame
+
+    own = write("train.csv", Toy(rows=300))
+    write("test.csv", Toy(rows=100, seed=5), [own.head(20)])
+    problem = sl.load_problem(tmp_path / "train.csv", "y", test=tmp_path / "test.csv")
+    said: list[str] = []
+    teacher = Toy().truth
+    found = sl.verdict(problem, teacher=teacher, folder=tmp_path / "run", note=said.append, **(QUICK | {"seeds": 2}))
+    assert any(warning.startswith("20 of 120 test rows are rows of") for warning in found.document["warnings"])
+    assert "Warning: 20 of 120 test rows are rows of 'train.csv' too" in str(found)
+    assert any(line.startswith("warning: 20 of 120") for line in said)
 
 
 def test_nothing_is_kept_in_memory_afterwards(tmp_path):

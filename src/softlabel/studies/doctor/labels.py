@@ -75,20 +75,17 @@ class _Labels:
         self.where = {"file": str(path), "data": str(sheet.path)}
 
     def read_as_logits(self) -> Finding | None:
-        """Numbers in [0, 1], or percentages, that are taken for logits."""
+        """Numbers in [0, 1] that are taken for logits."""
         if self.answers.kind != "logits":
             return None
         table = as_written(self.answers.logits)
-        sums = table.sum(axis=1)
-        per_cent = table.shape[1] > 1 and bool((np.abs(sums - 100) < 1).all()) and table.min() >= 0
-        if not per_cent and (table.min() < 0 or table.max() > 1):
+        if table.min() < 0 or table.max() > 1:
             return None
         evidence = number_range(table)
         if table.shape[1] > 1:
-            evidence["rows add up to"] = float(np.median(sums))
+            evidence["rows add up to"] = float(np.median(table.sum(axis=1)))
         evidence["highest probability, read as logits"] = float(self.p.max())
-        remedy = "divide them by 100" if per_cent else "call the columns p_CLASS, or make each row add up to 1"
-        remedy += "; read as logits they are nearly uniform" if not per_cent else "; they are not logits"
+        remedy = "call the columns p_CLASS, or make each row add up to 1; read as logits they are nearly uniform"
         return Finding("probabilities given as logits", "mistake", self.where, evidence, remedy)
 
     def collapsed(self) -> Finding | None:

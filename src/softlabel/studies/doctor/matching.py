@@ -100,6 +100,10 @@ def read_any_kind(path: Path, sheet: Sheet, id_column: str | None) -> tuple[Teac
         likely &= np.abs(table.sum(axis=1) - 1) < SUM_TOLERANCE
     where, evidence = {"file": str(path), "data": str(sheet.path)}, number_range(table)
     evidence["share of rows that are probabilities"] = float(likely.mean())
+    sums = table.sum(axis=1)
+    if table.shape[1] > 1 and table.min() >= 0 and (np.abs(sums - 100) <= 100 * SUM_TOLERANCE).all():
+        evidence["rows add up to"] = float(np.median(sums))
+        return None, [Finding("probabilities given as logits", "mistake", where, evidence, "divide them by 100")]
     if likely.mean() < 0.5 and _claims_probabilities(path, sheet):
         remedy = "call the columns logit_CLASS, or write their softmax"
         return None, [Finding("logits given as probabilities", "mistake", where, evidence, remedy)]

@@ -16,8 +16,17 @@ from softlabel.studies.plan.exporting import export_planned
 from softlabel.studies.plan.families import images_of
 from softlabel.studies.plan.search import allowed_misses
 from softlabel.studies.plan.settings import LADDERS, PlanSettings
-from softlabel.studies.practice import Recipe, check_test_rows, check_training, consult, holding, recipe_for, threads_of
-from softlabel.studies.running import Answer, finish_question, run_folder
+from softlabel.studies.practice import (
+    Recipe,
+    check_test_rows,
+    check_training,
+    check_width,
+    consult,
+    holding,
+    recipe_for,
+    threads_of,
+)
+from softlabel.studies.running import Answer, check_folder, finish_question, run_folder
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher
 
@@ -83,6 +92,9 @@ def plan(
     _check_target(accuracy, frequent)
     _check_search(seeds, share, confidence, bisections)
     check_training(epochs, batch)
+    check_folder(folder)
+    if not deep:
+        check_width(ladder[-1], problem)
     confirm = (0 if deep else CONFIRM) if confirm is None else confirm
     least = allowed_misses(confirm, share, (1 - confidence) / ATTEMPTS)
     require(
@@ -134,6 +146,7 @@ def _check_search(seeds: int, share: float, confidence: float, bisections: int) 
 
 
 def _check_target(accuracy: float, frequent: float) -> None:
+    require(isinstance(accuracy, int | float), f"accuracy must be a number, got {accuracy!r}")
     if not 0 < accuracy <= 1:
         hint = f" (for {accuracy:g} per cent write {accuracy / 100:g})" if 1 < accuracy <= 100 else ""
         raise InputError(f"accuracy must be a share above 0 and up to 1, got {accuracy:g}{hint}")

@@ -1,7 +1,7 @@
 """What `verdict` and `plan` share: a problem with its teacher, and students trained on both."""
 
 from softlabel.studies.practice.consulting import Consulted, consult
-from softlabel.studies.practice.facts import check_test_rows
+from softlabel.studies.practice.facts import check_test_rows, check_width
 from softlabel.studies.practice.held import Held, find_held, holding
 from softlabel.studies.practice.recipe import (
     TOGETHER,
@@ -29,6 +29,7 @@ __all__ = [
     "best_choice",
     "check_test_rows",
     "check_training",
+    "check_width",
     "choices",
     "consult",
     "find_held",

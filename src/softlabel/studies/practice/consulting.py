@@ -22,7 +22,7 @@ class Consulted:
     audit: TeacherAudit
     seconds: float
 
-    def facts(self, error: float, seed: int, warnings: tuple[str, ...] = ()) -> dict[str, Any]:
+    def facts(self, error: float, seed: int) -> dict[str, Any]:
         """What a document says beside its results; `error` is the one that theory's widths are for."""
         answers = self.held.answers
         return {
@@ -36,7 +36,7 @@ class Consulted:
                 "notes": list(answers.notes),
             },
             "theory": theory_facts(self.held, error, seed),
-            "warnings": [*warnings, *self.audit.warnings],
+            "warnings": [*self.held.problem.warnings, *self.audit.warnings],
         }
 
 
@@ -46,7 +46,9 @@ def consult(
     say: Callable[[str], None],
     unlabelled: np.ndarray | None = None,
 ) -> Consulted:
-    """Ask the teacher, and say who it is and what is to be known about it."""
+    """Ask the teacher, and say who it is and what is to be known about it, and about the problem."""
+    for warning in problem.warnings:
+        say(f"warning: {warning}")
     began = time.perf_counter()
     answers = ask()
     seconds = time.perf_counter() - began

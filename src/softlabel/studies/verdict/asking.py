@@ -16,12 +16,13 @@ from softlabel.studies.practice import (
     Consulted,
     check_test_rows,
     check_training,
+    check_width,
     consult,
     holding,
     recipe_for,
     threads_of,
 )
-from softlabel.studies.running import Answer, finish_question, run_folder
+from softlabel.studies.running import Answer, check_folder, finish_question, run_folder
 from softlabel.studies.verdict.settings import VerdictSettings
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher, unlabelled_inputs
@@ -78,6 +79,8 @@ def verdict(
     problem = inputs if isinstance(inputs, Problem) else Problem.of(inputs, labels, scale=scale, seed=seed)
     metric = find_metric(metric)
     _check(width, margin, seeds, confidence)
+    check_width(width, problem)
+    check_folder(folder)
     check_training(epochs, batch)
     warnings = _test_rows(problem, margin)
     for warning in warnings:
@@ -101,7 +104,10 @@ def verdict(
             class_rows=class_rows, recipe=recipe_for(len(problem.parts["train"]), epochs, batch, search_radius),
         )  # fmt: skip
         threads = threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
-        facts = consulted.facts(THEORY_ERROR, seed, warnings) | {"teacher_metric": _teacher_metric(consulted, metric)}
+        facts = consulted.facts(THEORY_ERROR, seed) | {
+            "teacher_metric": _teacher_metric(consulted, metric),
+            "test_rows": list(warnings),
+        }
         done = finish_question("verdict", settings, run_folder("verdict", problem.name, settings.key, folder),
                                facts=facts, again=again, threads=threads, watch=watch)  # fmt: skip
     return Verdict(**vars(done))

@@ -48,7 +48,7 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
         "teacher": {"metric": shown(judged, judged.teacher_score), **judged.facts.get("teacher", {})},
         "audit": judged.facts.get("audit"),
         "theory": judged.facts.get("theory"),
-        "warnings": judged.facts.get("warnings", []),
+        "warnings": warnings(judged),
         "settings": judged.settings.model_dump(mode="json"),
         "report": report,
     }  # fmt: skip
@@ -99,10 +99,14 @@ def summary(judged: Judgement) -> list[str]:
         _cost(judged),
         theory_sentence(judged.facts.get("theory")),
     ]
-    open_still = at.verdict == "undecided"  # what was said of test rows beforehand is settled by a decision
-    warnings = judged.facts.get("warnings", []) if open_still else (judged.facts.get("audit") or {}).get("warnings", [])
-    lines += [f"Warning: {warning}." for warning in warnings]
+    lines += [f"Warning: {warning}." for warning in warnings(judged)]
     return [line for line in lines if line]
+
+
+def warnings(judged: Judgement) -> list[str]:
+    """Of data and teacher; and what was said of the number of test rows, unless a decision has settled that."""
+    of_rows = judged.facts.get("test_rows", []) if judged.standing.verdict == "undecided" else []
+    return [*judged.facts.get("warnings", []), *of_rows]
 
 
 def _more(judged: Judgement) -> str:
