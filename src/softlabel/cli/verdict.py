@@ -33,7 +33,8 @@ def verdict(
     """Should you distil? Soft, hard and smoothed labels with equal budgets, paired seeds and a verdict.
 
     Seeds are added until the interval of soft − hard decides, or the budget ends; looks are planned so that adding
-    seeds does not inflate the error rate. Answers: soft wins, no difference, hard wins, or undecided and what it would take.
+    seeds does not inflate the error rate. Answers: soft wins, no difference, hard wins, or undecided and what it would
+    take.
 
     Example: softlabel verdict digits
 
