@@ -1,5 +1,7 @@
 """Files that cannot be read, and what is said about them."""
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -214,3 +216,13 @@ def test_named_arrays_and_columns_that_are_not_there(tmp_path):
     assert "has no column 'y'" in complaint(tmp_path / "t.npy", "y")
     np.save(tmp_path / "flat.npy", np.ones(3))
     assert "shape (3,): it must be (n, d + 1)" in complaint(tmp_path / "flat.npy", "last")
+
+
+@pytest.mark.parametrize("value", ["1,5", "1.000,25", "12 %", "3 €"])
+def test_numbers_as_some_countries_write_them_get_their_remedy(write, value):
+    path = write("t.csv", f"a;y\n{value};0\n{value};1\n")
+    assert "write numbers with a decimal point" in complaint(path, "y")
+
+
+def test_a_pickle_under_another_name_is_not_opened(write):
+    assert "never unpickles" in complaint(write("t.npy", pickle.dumps({"a": 1})), "last")

@@ -219,7 +219,7 @@ def test_models_that_do_not_fit(tmp_path):
     with pytest.raises(InputError, match="cannot be read as an ONNX model"):
         ask_onnx(Problem.of(x, y), tmp_path / "broken.onnx")
     labels = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x)
-    with pytest.raises(InputError, match="answers with no columns"):
+    with pytest.raises(InputError, match="answers with no table of probabilities"):
         ask_onnx(Problem.of(x, y), labels, output="output_label")
 
 

@@ -100,10 +100,11 @@ class Problem:
         for part, rows in parts.items():
             absent = np.setdiff1d(np.arange(len(self.classes)), self.labels[rows])
             if len(absent):
-                few = self.classes[absent[0]]
+                rare = self.classes[absent[0]]
+                remedy = f", or leave it out: --leave-out {rare}" if len(self.classes) > 2 else ""
                 raise InputError(
-                    f"'{self.name}': class '{few}' has {int((self.labels == absent[0]).sum())} rows, too few for one "
-                    f"in each part ({part} has none); collect more, or leave it out: --leave-out {few}"
+                    f"'{self.name}': class '{rare}' has {int((self.labels == absent[0]).sum())} rows, too few for one "
+                    f"in each part ({part} has none); collect more{remedy}"
                 )
         learned = self.inputs[train]
         require(

@@ -1,6 +1,7 @@
 """Reading a user's file: CSV, Parquet, NPZ or NPY, with a one-line answer to whatever is wrong with it."""
 
 import csv
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _INPUT_ARRAYS = ("X", "x", "data", "inputs")
 _LABEL_ARRAYS = ("y", "Y", "labels", "label", "target")
+_COMMAS = re.compile(r"[-+]?[\d.,\s]*\d[\d.,\s]*[%€$£]?")  # 1,5 and 1.000,00 and 12 %
 _MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "?", "-")
 
 
@@ -166,9 +168,11 @@ def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
         values = inputs[text[0]].drop_nulls()
         found = f" ('{text[0]}' holds '{values[0]}')" if len(values) else ""
         remedy = " ".join(f"--drop {_quoted(name)}" for name in text[:5]) + (" ..." if len(text) > 5 else "")
+        how = "encode them as numbers"
+        if len(values) and _COMMAS.fullmatch(str(values[0])):
+            how = "write numbers with a decimal point and without separators or signs of units"
         raise InputError(
-            f"'{path}' has columns that are not numbers: {few(text, 20)}{found}; encode them as numbers or leave "
-            f"them out: {remedy}"
+            f"'{path}' has columns that are not numbers: {few(text, 20)}{found}; {how} or leave them out: {remedy}"
         )
     check_float32(((name, inputs[name].to_numpy()) for name in inputs.columns), f"'{path}'")
     return inputs.cast(pl.Float32)
@@ -297,7 +301,7 @@ def _readable(path: Path, kind: str, *also: type[Exception]) -> Iterator[None]:
     except InputError:
         raise
     except (*also, OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if "Object arrays" in str(error):
+        if "Object arrays" in str(error) or "pickled" in str(error):
             raise InputError(
                 f"'{path}' holds Python objects, which softlabel never unpickles: save plain arrays"
             ) from None

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from softlabel.data.class_names import match_names, plain_name, rule_of
 from softlabel.data.problem import Problem
-from softlabel.errors import InputError, quoted, require
+from softlabel.errors import InputError, few, quoted, require
 from softlabel.teachers.answers import (
     KINDS,
     TeacherAnswers,
@@ -278,5 +278,6 @@ def _choose(tables: Sequence[np.ndarray], classes: int, path: Path) -> np.ndarra
         found = next((table for table in tables if table.shape[1] == 1), None)
     if found is None:
         columns = [table.shape[1] for table in tables]
-        raise InputError(f"teacher '{path}' answers with {columns or 'no'} columns, the data have {classes} classes")
+        said = f"{few(columns)} columns" if columns else "no table of probabilities or logits, one row for each"
+        raise InputError(f"teacher '{path}' answers with {said}; the data have {classes} classes")
     return found

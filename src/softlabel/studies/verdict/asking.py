@@ -127,12 +127,14 @@ def _test_rows(problem: Problem, margin: float) -> tuple[str, ...]:
     half = 196 * math.sqrt(LIKELY_DISAGREEMENT / rows)
     if half <= margin:
         return ()
-    enough = math.ceil(LIKELY_DISAGREEMENT * (196 / max(margin, 0.01)) ** 2)
-    return (
+    said = (
         f"{rows:,} test rows: if students of two arms differ on {LIKELY_DISAGREEMENT:.0%} of them, gaps below about "
-        f"{half:.1f} points cannot be told from chance however many seeds are run, and 'no difference' within "
-        f"±{margin:g} points takes about {enough:,} test rows",
+        f"{half:.1f} points cannot be told from chance however many seeds are run"
     )
+    if margin > 0:
+        enough = math.ceil(LIKELY_DISAGREEMENT * (196 / margin) ** 2)
+        said += f", and 'no difference' within ±{margin:g} points takes about {enough:,} test rows"
+    return (said,)
 
 
 def _teacher_metric(consulted: Consulted, metric: str) -> float | None:
