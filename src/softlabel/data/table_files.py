@@ -301,13 +301,14 @@ def _readable(path: Path, kind: str, *also: type[Exception]) -> Iterator[None]:
     except InputError:
         raise
     except (*also, OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if "Object arrays" in str(error) or "pickled" in str(error):
+        if "Object arrays" in str(error):
             raise InputError(
                 f"'{path}' holds Python objects, which softlabel never unpickles: save plain arrays"
             ) from None
         if isinstance(error, UnicodeDecodeError):
             raise InputError(f"'{path}' is not UTF-8 text: save it as 'CSV UTF-8' (or export it as Parquet)") from None
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = "NumPy did not write it so" if "pickled" in reason else reason
         raise InputError(f"'{path}' is not a readable {kind} file (truncated or of another kind?): {reason}") from None
 
 
