@@ -109,6 +109,20 @@ def test_ids_of_the_data_alone_will_do(files):
         ask_teacher(problem, "labels.csv", id_column="id")
 
 
+def test_ids_of_the_data_alone_will_do_without_a_class_too(files):
+    def thirds(rows, seed):
+        kinds = pl.Series("y", ["sick", "well", "odd"] * (rows // 3))
+        return frame(rows, seed).with_columns(kinds)
+
+    thirds(120, 1).write_csv("train.csv")
+    thirds(60, 2).write_csv("test.csv")
+    pl.DataFrame({"id": thirds(120, 1)["id"], "sick": (thirds(120, 1)["y"] == "sick") * 0.8 + 0.1}).write_csv("l.csv")
+    problem = load_problem("train.csv", "y", leave_out="odd", id_column="id", test="test.csv")
+    answers = ask_teacher(problem, "l.csv", id_column="id")
+    assert answers.known[problem.parts["train"]].all()
+    assert not answers.known[problem.parts["test"]].any()
+
+
 def test_meeting_is_value_by_value():
     rows = np.array([[0.0, 1.0], [-0.0, 2.0], [3.0, 4.0]], dtype=np.float32)
     assert meets(rows, np.array([[0.0, 2.0], [3.0, 4.5]], dtype=np.float32)).tolist() == [False, True, False]

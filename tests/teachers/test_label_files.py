@@ -12,7 +12,8 @@ from softlabel.data.catalogue import CATALOGUE
 from softlabel.data.problem import Problem, load_problem
 from softlabel.data.scaling import Scaler
 from softlabel.errors import InputError
-from softlabel.teachers.label_files import _compare, read_labels
+from softlabel.teachers.agreement import compare
+from softlabel.teachers.label_files import read_labels
 
 CLASSES = ("cat", "dog", "fox")
 
@@ -339,7 +340,7 @@ def test_mean_and_variance_under_shuffling_are_exact():
     truth = np.array([0, 0, 0, 1, 1, 2, 0])
     dealt = [score[np.arange(7), truth[list(order)]].sum() for order in itertools.permutations(range(7))]
     mean, deviation = np.mean(dealt), np.std(dealt)
-    above, claimed = _compare(score, truth, p)
+    above, claimed = compare(score, truth, p)
     assert above == pytest.approx((score[np.arange(7), truth].sum() - mean) / deviation)
     assert claimed == pytest.approx(((p * score).sum() - mean) / deviation)
 

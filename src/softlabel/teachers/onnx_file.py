@@ -12,6 +12,7 @@ from torch import Tensor
 from softlabel.data.class_names import match_names, plain_name, rule_of
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, few, quoted, require
+from softlabel.teachers.agreement import refuse_swapped
 from softlabel.teachers.answers import (
     KINDS,
     TeacherAnswers,
@@ -22,7 +23,6 @@ from softlabel.teachers.answers import (
     read_answers,
     row_numbers,
 )
-from softlabel.teachers.label_files import refuse_swapped
 from softlabel.teachers.onnx_session import FLOATS, TYPES, OnnxSession, as_table
 
 

@@ -25,7 +25,6 @@ class OnnxSession:
         import onnxruntime
 
         self.who = who or f"'{path}'"
-
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         try:

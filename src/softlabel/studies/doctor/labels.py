@@ -27,9 +27,9 @@ from softlabel.studies.doctor.findings import Finding
 from softlabel.studies.doctor.matching import as_written, class_numbers, matching_sheets, number_range, read_any_kind
 from softlabel.studies.doctor.orders import Order, possible_orders
 from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
+from softlabel.teachers.agreement import COLLAPSED, DEVIATIONS, FEWEST_ROWS
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.audit import HARD_ENTROPY, HARD_PROBABILITY, NEARLY_ALL
-from softlabel.teachers.label_files import COLLAPSED, DEVIATIONS, FEWEST_ROWS
 
 SURE, BETTER_ROWS, BETTER_CLASSES = 5.0, 0.05, 0.1
 SAME = 1e-3
