@@ -1,0 +1,140 @@
+"""The watched process: python -m tests.faults.server PLACE. Reads commands (JSON lists), a line each, and answers with JSON."""
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+CHANGES = {
+    "os.mkdir": 0, "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.truncate": 0, "os.link": 1, "os.symlink": 1,
+    "os.chmod": 0, "shutil.rmtree": 0,
+}  # fmt: skip
+SOCKETS = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
+LOADED = ("pickle.find_class", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+class Watch:
+    """Notes what Python itself is asked to do; native code is watched by its traces."""
+
+    def __init__(self, place: Path) -> None:
+        self.allowed = tuple(f"{place}/{name}" for name in ("out", "home/.cache/softlabel", "home/.cache/matplotlib",
+                                                            "temporary/std")) + ("/dev/", "/proc/self/")  # fmt: skip
+        self.on = False
+        self.reset()
+
+    def reset(self) -> None:
+        self.touched: list[str] = []
+        self.sockets: list[str] = []
+        self.loaded: list[str] = []
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.on:
+            return
+        if event == "open":
+            path, mode, flags = arguments
+            writes = (flags or 0) & WRITING if mode is None else any(sign in mode for sign in "wax+")
+            if writes and isinstance(path, str | bytes):
+                self._touch(path)
+        elif event == "sqlite3.connect":
+            pass  # opening is not writing; the traces in the folders tell
+        elif event in CHANGES:
+            self._touch(arguments[CHANGES[event]])
+        elif event in SOCKETS:
+            text = repr(arguments[1] if event in ("socket.connect", "socket.bind", "socket.sendto") else arguments[0])
+            if not any(name in text for name in LOOPBACK):
+                self.sockets.append(f"{event} {text}")
+        elif event in LOADED:
+            self.loaded.append(f"{event} {arguments!r}"[:200])
+
+    def _touch(self, path: Any) -> None:
+        name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100
+        if not name.startswith(self.allowed) and "__pycache__" not in name:
+            self.touched.append(name)
+
+
+def snapshot(place: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of every file below the place, but for what may change."""
+    found = {}
+    for folder, folders, names in os.walk(place):
+        if Path(folder) == place:
+            folders[:] = [name for name in folders if not name.startswith("out") and name != "temporary"]
+        folders[:] = [
+            name for name in folders if Path(folder, name) not in (place / "home/.cache/softlabel", place / "home/.cache/matplotlib")
+        ]
+        for name in names:
+            state = os.lstat(Path(folder, name))
+            found[str(Path(folder, name))] = (state.st_size, state.st_mtime_ns)
+    return found
+
+
+def main(folder: str) -> None:
+    place = Path(folder)
+    answers = os.fdopen(os.dup(1), "wb")
+    from softlabel.cli.main import run
+
+    preload()
+    watch = Watch(place)
+    sys.addaudithook(watch.hook)
+    answers.write(b"ready\n")
+    answers.flush()
+    for line in sys.stdin.buffer:
+        argv = json.loads(line)
+        before = snapshot(place)
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            file = os.open(place / "temporary" / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(file, number)
+            os.close(file)
+        watch.reset()
+        reset_peak()
+        watch.on = True
+        code = run(argv)
+        watch.on = False
+        sys.stdout.flush()
+        sys.stderr.flush()
+        after = snapshot(place)
+        changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+        done = {"code": code, "megabytes": peak(), "touched": sorted({*watch.touched, *changed}),
+                "sockets": watch.sockets, "loaded": watch.loaded}  # fmt: skip
+        answers.write(json.dumps(done).encode() + b"\n")
+        answers.flush()
+
+
+def preload() -> None:
+    """Import what verbs import when they run, so that their own imports are not counted."""
+    import distributed  # noqa: F401
+    import matplotlib.pyplot  # noqa: F401
+    import onnxruntime  # noqa: F401
+    import polars  # noqa: F401
+    import sklearn.ensemble  # noqa: F401
+    import torch
+
+    import softlabel.studies  # noqa: F401
+
+    torch.set_num_threads(1)
+
+
+def reset_peak() -> None:
+    """Begin a new peak of resident memory, where the system can."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        pass
+
+
+def peak() -> float:
+    """Largest resident memory in megabytes."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
