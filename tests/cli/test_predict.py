@@ -17,7 +17,7 @@ from softlabel.networks.deep import build_network, network_logits
 from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.student_model import StudentModel
 from tests.export.students import COLUMNS, NAMES, inputs, student
-from tests.export.test_student import files_up_to
+from tests.faults.disks import files_up_to
 from tests.networks.deep.small import images
 
 KEYS = {"model", "rows", "classes", "counts", "accuracy", "log_loss", "predictions", "out"}
@@ -407,7 +407,7 @@ def check_refused(capsys, words, message):
         ("m5.onnx t.csv --out p.txt", "--out 'p.txt' must end in .csv, .parquet, .npy"),
         ("m5.onnx t.csv --out folder.csv", "--out 'folder.csv' is a folder"),
         ("m5.onnx t.csv --out t.csv", "--out 't.csv' would overwrite 't.csv'"),
-        ("m5.onnx t.csv --out empty.csv/p.csv", "folder 'empty.csv' cannot be written: "),
+        ("m5.onnx t.csv --out empty.csv/p.csv", "'empty.csv/p.csv' cannot be written: 'empty.csv' is not a folder"),
         ("m5.onnx clash.csv --id predicted --out p.csv", "the id column cannot be called 'predicted'"),
         ("changed.onnx t.csv", "was changed after softlabel wrote it"),
         ("unit.safetensors zero.npy", "zero inputs"),
@@ -442,8 +442,8 @@ def test_bad_input_is_one_line_and_exit_code_2(here, capsys, words, message):
 def test_a_disk_that_fails_leaves_no_half_file(here, capsys, ending):
     with files_up_to(200):
         code = run(["predict", "m5.onnx", "x.npy", "--out", f"new/p.{ending}"])
-    assert code == 2
-    assert "folder 'new' cannot be written: File too large" in capsys.readouterr().err.splitlines()[-1]
+    assert code == 1
+    assert f"'new/p.{ending}' cannot be written: File too large" in capsys.readouterr().err.splitlines()[-1]
     assert list((here / "new").iterdir()) == []
 
 

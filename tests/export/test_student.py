@@ -3,10 +3,8 @@
 import ast
 import importlib.util
 import json
-import resource
 import subprocess
 import sys
-from contextlib import contextmanager
 
 import numpy as np
 import onnx
@@ -23,7 +21,9 @@ from softlabel.export import student as module
 from softlabel.networks.activations import ACTIVATIONS
 from softlabel.networks.student_model import StudentModel
 from softlabel.networks.two_layer import TwoLayer
+from softlabel.numerics.files import WriteError
 from tests.export.students import COLUMNS, NAMES, inputs, network, student
+from tests.faults.disks import files_up_to
 
 
 def run_onnx(path, x):
@@ -270,17 +270,6 @@ def test_what_was_there_stays_when_an_export_fails(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 4
 
 
-@contextmanager
-def files_up_to(size: int):
-    """Every write beyond `size` bytes fails, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.mark.parametrize("ending", ["onnx", "safetensors", "npz"])
 def test_a_disk_that_fails_is_one_line_and_leaves_nothing(tmp_path, ending):
     """The disk takes what comes before the file of this ending, but not that file."""
@@ -289,7 +278,7 @@ def test_a_disk_that_fails_is_one_line_and_leaves_nothing(tmp_path, ending):
     sizes = {path.suffix[1:]: path.stat().st_size for path in whole}
     assert sizes["onnx"] < sizes["safetensors"] < sizes["npz"]
     folder = tmp_path / "full"
-    with files_up_to(sizes[ending] - 1), pytest.raises(InputError, match=f"'{folder}' cannot be written: ") as said:
+    with files_up_to(sizes[ending] - 1), pytest.raises(WriteError, match=f"'{folder}' cannot be written: ") as said:
         export_student(model, folder, "s", inputs())
     assert "\n" not in str(said.value)
     assert list(folder.iterdir()) == []
@@ -297,7 +286,7 @@ def test_a_disk_that_fails_is_one_line_and_leaves_nothing(tmp_path, ending):
 
 def test_folders_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"file/sub' cannot be written: Not a directory"):
+    with pytest.raises(InputError, match=r"file/sub' cannot be written: Not a directory; choose"):
         export_student(student(), tmp_path / "file" / "sub", "s", inputs())
     (tmp_path / "s.onnx").mkdir()
     with pytest.raises(InputError, match=r"s.onnx' is a folder: choose another name"):

@@ -121,7 +121,7 @@ def _write(out: Path, held: "Model", rows: "Rows", likely: "np.ndarray") -> None
     import numpy as np
     import polars as pl
 
-    from softlabel.export.files import write_whole
+    from softlabel.numerics.files import write_bytes
 
     content = io.BytesIO()
     if out.suffix.lower() == ".npy":
@@ -133,7 +133,7 @@ def _write(out: Path, held: "Model", rows: "Rows", likely: "np.ndarray") -> None
             pl.DataFrame(likely, schema=_columns(held)[1:])
         )
         frame.write_csv(content) if out.suffix.lower() == ".csv" else frame.write_parquet(content)
-    write_whole(out, content.getvalue())
+    write_bytes(out, content.getvalue())
 
 
 def _predictions(held: "Model", rows: "Rows", likely: "np.ndarray") -> list[dict[str, Any]]:

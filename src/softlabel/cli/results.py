@@ -79,9 +79,12 @@ def export(
 
     Example: softlabel results export runs/table1-quick --to cells.parquet
     """
+    import io
+
     import polars
 
     from softlabel.errors import InputError
+    from softlabel.numerics.files import write_bytes
     from softlabel.studies.running import open_ledger
 
     if to.suffix not in (".parquet", ".csv"):
@@ -89,10 +92,9 @@ def export(
     with open_ledger(run) as ledger:
         rows = [{name: _plain(value) for name, value in row.items()} for row in ledger.rows()]
     table = polars.DataFrame(rows, infer_schema_length=None)
-    try:
-        table.write_parquet(to) if to.suffix == ".parquet" else table.write_csv(to)
-    except OSError as problem:
-        raise InputError(f"'{to}' cannot be written: {problem}; choose another place") from problem
+    content = io.BytesIO()
+    table.write_parquet(content) if to.suffix == ".parquet" else table.write_csv(content)
+    write_bytes(to, content.getvalue())
     if as_json:
         options.answer({"file": str(to), "rows": table.height, "columns": table.columns})
     else:

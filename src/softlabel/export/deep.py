@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from softlabel.errors import InputError, SoftlabelError
 from softlabel.networks.deep.building import build_network
 from softlabel.networks.deep.prepared import Prepared
+from softlabel.numerics.files import replacing
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
 
 KIND = "softlabel deep student"
@@ -26,12 +27,9 @@ SAMPLE = 64
 def export_onnx(network: nn.Module, example: Tensor, path: Path) -> float:
     """Write one ONNX file that takes any number of such images, and compare it with the network on `example` (n, …).
 
-    Returns the largest difference of logits over their largest size; a file that differs is removed and refused.
+    Returns the largest difference of logits over their largest size; a file that differs is refused.
     """
-    import onnxruntime
-
     network = network.eval().cpu()
-    path.parent.mkdir(parents=True, exist_ok=True)
     two = example[:1].expand(2, -1, -1, -1).contiguous()  # a batch of one would be taken for a constant
     said = io.StringIO()  # the exporter talks, in three ways
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -42,7 +40,17 @@ def export_onnx(network: nn.Module, example: Tensor, path: Path) -> float:
             dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False,
         )  # fmt: skip
         assert program is not None
-        program.save(str(path), external_data=False)
+    with replacing(path) as part:
+        with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
+            warnings.simplefilter("ignore")
+            program.save(str(part), external_data=False)
+        return _parity(network, example, part)
+
+
+def _parity(network: nn.Module, example: Tensor, path: Path) -> float:
+    """The largest difference of an ONNX file's logits from the network's, over their largest size."""
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -52,8 +60,7 @@ def export_onnx(network: nn.Module, example: Tensor, path: Path) -> float:
         ours = network(sample).float().numpy()
     difference = float(np.abs(ours - theirs).max() / max(np.abs(ours).max(), 1.0))
     if not difference <= LARGEST:
-        path.unlink()
-        raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}; '{path}' was removed")
+        raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}: it was not kept")
     return difference
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from softlabel.errors import SoftlabelError, require
-from softlabel.export.files import whole_files
 from softlabel.export.layers import layers_of
 from softlabel.export.numpy_code import MARK, can_be_numpy, numpy_code, numpy_weights
 from softlabel.export.onnx_graph import student_onnx
 from softlabel.networks.student_model import StudentModel
+from softlabel.numerics.files import replacing_all
 
 TOLERANCE = 1e-4  # difference of probabilities that a parity check allows
 SAMPLE = 1024
@@ -61,7 +61,7 @@ def export_student(model: StudentModel, folder: Path, name: str, example: np.nda
         for ending in ("py", "npz"):
             path = folder / f"{name}.{ending}"
             require(known or not path.exists(), f"'{path}' was not written by softlabel: choose another name")
-    with whole_files(folder) as place:
+    with replacing_all(folder) as place:
         parity = {"onnx": _write_onnx(model, place / f"{name}.onnx", sample, truth)}
         model.save(place / f"{name}.safetensors")
         parity["safetensors"] = _difference(

@@ -3,7 +3,7 @@
 from softlabel.lab.cells import Bundle, Given, Outcome, Results, Settings, Stage, Study, identity
 from softlabel.lab.driver import Progress, read_results, run_study
 from softlabel.lab.executors import EXECUTORS, cores, make_executor
-from softlabel.lab.folder import LEDGER, claim_folder, environment, write_file
+from softlabel.lab.folder import LEDGER, claim_folder, environment
 from softlabel.lab.ledger import Ledger
 
 __all__ = [
@@ -25,5 +25,4 @@ __all__ = [
     "make_executor",
     "read_results",
     "run_study",
-    "write_file",
 ]

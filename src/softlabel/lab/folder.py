@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 from softlabel.errors import InputError, SoftlabelError, require
 from softlabel.lab.cells import Study
 from softlabel.lab.ledger import Ledger
+from softlabel.numerics.files import write_text
 
 LEDGER = "ledger.sqlite"
 SHORT = 40  # letters of a setting that an error shows
@@ -59,8 +60,8 @@ def _claim(ledger: Ledger, folder: Path, study: Study, threads: int) -> None:
     held = ledger.meta("study")
     if held is None:
         with _explained(folder):
-            write_file(folder / "settings.toml", tomli_w.dumps({"study": study.name, **_without_none(settings)}))
-            write_file(folder / "environment.json", json.dumps(environment(), indent=2) + "\n")
+            write_text(folder / "settings.toml", tomli_w.dumps({"study": study.name, **_without_none(settings)}))
+            write_text(folder / "environment.json", json.dumps(environment(), indent=2) + "\n")
         ledger.note(study=study.name, settings=settings, threads=threads, environment=environment())
         return
     if held != study.name:
@@ -96,7 +97,7 @@ def claim_folder(folder: Path, settings: dict[str, Any]) -> None:
             return
         strangers = sorted(child.name for child in folder.iterdir())
         require(not strangers, f"folder '{folder}' holds other things ({', '.join(strangers[:3])}); choose a new one")
-        write_file(path, tomli_w.dumps(given))
+        write_text(path, tomli_w.dumps(given))
     except OSError as problem:
         raise InputError(f"run folder '{folder}' cannot be written: {problem.strerror}") from None
 
@@ -126,14 +127,6 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
 
 
 def _without_none(value: Any) -> Any:

@@ -6,14 +6,15 @@ from pathlib import Path
 from torch import Tensor
 
 from softlabel.errors import InputError
+from softlabel.numerics.files import replacing
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], kind: str, metadata: Mapping[str, str]) -> None:
-    """Write tensors and metadata, marked as this kind of file."""
+    """Write tensors and metadata, marked as this kind of file, whole or not at all."""
     from safetensors.torch import save_file
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, {"format": kind, **metadata})
+    with replacing(path) as part:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part, {"format": kind, **metadata})
 
 
 def read_tensors(path: Path, kind: str, what: str, remedy: str = "") -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from softlabel.errors import InputError
+from softlabel.numerics.files import replacing
 from softlabel.theory.bounds import ARMS, FAMILIES, Arm, Family, Setting, scaling_without_projection
 from softlabel.theory.bounds.crossover import crossover_in
 from softlabel.theory.bounds.families import real_needs, silence
@@ -51,11 +52,8 @@ def draw_bounds(path: Path, gamma: float, epsilon: float, setting: Setting) -> N
     _legend(figure)
     panels[0, 0].set(xlim=(margins[0], LARGEST), ylim=_heights(margins, epsilon, setting))
     figure.suptitle(_title(epsilon, setting), x=0.01, ha="left", fontsize=12.5, fontweight="bold", color=INK)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        canvas(figure).print_figure(path, dpi=150)
-    except OSError as problem:
-        raise InputError(f"figure cannot be written to '{path}': {problem}; choose another place") from problem
+    with replacing(path) as part:
+        canvas(figure).print_figure(part, format=path.suffix[1:].lower(), dpi=150)
 
 
 def _panel(axes: Axes, family: Family, margins: list[float], gamma: float, epsilon: float, setting: Setting) -> None:

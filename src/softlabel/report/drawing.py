@@ -8,6 +8,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from softlabel.numerics.files import replacing
 from softlabel.report.charts import COLOURS, Chart, Panel, Series
 
 INK = "#333333"
@@ -28,10 +29,11 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
     }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{chart.name}.png", folder / f"{chart.name}.svg"]
-    FigureCanvasAgg(figure).print_figure(files[0], dpi=130)
-    FigureCanvasSVG(figure).print_figure(files[1], metadata={"Date": None})
+    with replacing(files[0]) as part:
+        FigureCanvasAgg(figure).print_figure(part, format="png", dpi=130)
+    with replacing(files[1]) as part:
+        FigureCanvasSVG(figure).print_figure(part, format="svg", metadata={"Date": None})
     return files
 
 

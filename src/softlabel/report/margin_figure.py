@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.numerics.files import replacing
+
 
 def draw_start_margins(rows: Sequence[dict[str, Any]], lower: float, upper: float, path: Path) -> None:
     """`rows` hold "width", "seed", "gamma"; saves a figure at `path`."""
@@ -26,5 +28,5 @@ def draw_start_margins(rows: Sequence[dict[str, Any]], lower: float, upper: floa
     axis.set_title("Separability of a student's initial features (Lemma 6)", fontsize=10)
     axis.legend(frameon=False, loc="lower right")
     axis.grid(alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
+    with replacing(path) as part:
+        figure.savefig(part, format="png", dpi=130)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from softlabel.numerics.files import write_text
 from softlabel.report.charts import Chart
 from softlabel.report.drawing import draw
 from softlabel.report.interactive import plotly_json, plotly_script
@@ -55,8 +56,6 @@ def write_page(page: Page, folder: Path) -> Path:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    from softlabel.lab import write_file
-
     environment = Environment(
         loader=PackageLoader("softlabel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -72,5 +71,5 @@ def write_page(page: Page, folder: Path) -> Path:
         is_cell=lambda value: isinstance(value, Cell),
     )
     path = folder / "report.html"
-    write_file(path, text)
+    write_text(path, text)
     return path

@@ -20,7 +20,6 @@ from softlabel.data import split
 from softlabel.data.image_sets import ImageSet
 from softlabel.errors import require
 from softlabel.export import export_onnx, save_student
-from softlabel.lab import write_file
 from softlabel.networks.deep import (
     DeepRun,
     FeatureMatch,
@@ -44,6 +43,7 @@ from softlabel.networks.deep.parity import precision_parity
 from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import Answer, CachedLogits, SoftLabels
 from softlabel.networks.deep.training import Epoch
+from softlabel.numerics.files import write_text
 from softlabel.teachers.logit_files import file_fingerprint, load_logits, remembered_logits
 from softlabel.teachers.onnx_file import OnnxTeacher
 
@@ -144,7 +144,7 @@ def distill(
     }  # fmt: skip
     if folder is not None:
         document["exported"] = _export(students, parts.test, about, folder)
-        write_file(folder / "results.json", json.dumps(document, indent=2) + "\n")
+        write_text(folder / "results.json", json.dumps(document, indent=2) + "\n")
     return Distilled(document, students)  # type: ignore[arg-type]
 
 

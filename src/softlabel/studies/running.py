@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from softlabel.errors import InputError, UnavailableError, require, unknown
-from softlabel.lab import LEDGER, Ledger, Progress, cores, make_executor, read_results, run_study, write_file
+from softlabel.lab import LEDGER, Ledger, Progress, cores, make_executor, read_results, run_study
+from softlabel.numerics.files import write_text
 from softlabel.report.page import write_page
 
 # name → module. A module offers Settings, PRESETS, study(settings),
@@ -178,7 +179,7 @@ def rebuild(folder: Path) -> Answer:
     judged = module.Judgement(settings, results) if name in STUDIES else module.Judgement(settings, results, facts)
     page = write_page(module.page(judged, environment, again), folder)
     document = module.document(judged, str(page))
-    write_file(folder / "results.json", json.dumps(document | {"report": page.name}, indent=1) + "\n")
+    write_text(folder / "results.json", json.dumps(document | {"report": page.name}, indent=1) + "\n")
     return Answer(document, module.summary(judged), page)
 
 

@@ -4,7 +4,6 @@ An epoch draws all its randomness from the seed and its number, so no generator'
 """
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,9 +38,7 @@ def write_checkpoint(
         held = optimiser.state.get(parameter, {})
         tensors |= {f"moments.{place}.{name}": held[name] for name in MOMENTS if name in held}
     copies = {name: value.detach().cpu().clone() for name, value in tensors.items()}
-    part = path.with_name(path.name + ".part")
-    save_tensors(part, copies, KIND, {"state": json.dumps(state)})
-    os.replace(part, path)  # noqa: PTH105
+    save_tensors(path, copies, KIND, {"state": json.dumps(state)})
 
 
 def read_checkpoint(path: Path, belongs_to: dict[str, Any]) -> Checkpoint | None:

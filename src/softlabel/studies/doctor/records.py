@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from softlabel.errors import InputError
-from softlabel.lab.folder import write_file
 from softlabel.networks import Labels, Student, TrainingRun
+from softlabel.numerics.files import write_text
 from softlabel.studies.doctor.courses import Course, Group
 from softlabel.studies.table1.work import on_the_ball
 
@@ -52,10 +52,7 @@ def write_records(
             "held_out_error": held_out[place],
         }
     path = folder / RECORDS
-    try:
-        write_file(path, json.dumps(document, allow_nan=False) + "\n")
-    except OSError as problem:
-        raise InputError(f"'{path}' cannot be written: {problem.strerror}; choose another --out") from None
+    write_text(path, json.dumps(document, allow_nan=False) + "\n")
     return path
 
 
