@@ -43,9 +43,15 @@ def few(names: Iterable[object], most: int = 8) -> str:
     """The first few names of a list that may be long."""
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(str(name) for name in names[:most]) + more
+    return ", ".join(short(name) for name in names[:most]) + more
+
+
+def short(value: object, most: int = 80) -> str:
+    """A value as text, cut where it would fill the screen."""
+    text = str(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def quoted(names: Iterable[object], most: int = 8) -> str:
     """The same, each name in quotes."""
-    return few([f"'{name}'" for name in names], most)
+    return few([f"'{short(name, 78)}'" for name in names], most)

@@ -154,13 +154,13 @@ def test_npy_logits(tmp_path):
             load_logits(tmp_path / f"{name}.npy", images())
     np.savez(tmp_path / "several.npz", a=table)
     (tmp_path / "several.npz").rename(tmp_path / "several.npy")
-    with pytest.raises(InputError, match="one table, not several"):
+    with pytest.raises(InputError, match="is an NPZ archive, not one array"):
         load_logits(tmp_path / "several.npy", images())
     (tmp_path / "empty.npy").write_bytes(b"")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"is empty \(0 bytes\)"):
         load_logits(tmp_path / "empty.npy", images())
     (tmp_path / "no.npy").write_bytes(b"x")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="is not a readable NPY file"):
         load_logits(tmp_path / "no.npy", images())
 
 

@@ -223,10 +223,10 @@ def test_rows_and_columns_that_do_not_fit(tmp_path):
         assert "\n" not in str(caught.value)
     np.savez(tmp_path / "several.npz", a=p)
     (tmp_path / "several.npz").rename(tmp_path / "several.npy")
-    with pytest.raises(InputError, match="one array, not an archive"):
+    with pytest.raises(InputError, match="is an NPZ archive, not one array"):
         read_labels(problem, tmp_path / "several.npy")
     np.save(tmp_path / "object.npy", np.array([{"a": 1}]), allow_pickle=True)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="holds Python objects, which softlabel never unpickles"):
         read_labels(problem, tmp_path / "object.npy")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(InputError, match="not a readable Parquet file"):

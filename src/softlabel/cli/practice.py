@@ -34,8 +34,9 @@ def load_transfer(path: Path, problem: "Problem", drop: list[str] | None) -> "np
 
     from softlabel.data.table_files import read_columns
     from softlabel.errors import InputError, require
+    from softlabel.numerics.local_files import local_path
 
-    table = read_columns(path, problem.columns, drop or ())
+    table = read_columns(local_path(path), problem.columns, drop or ())
     require(
         table.shape[1] == problem.inputs.shape[1],
         f"unlabelled rows '{path}' have {table.shape[1]} columns, the data have {problem.inputs.shape[1]}",

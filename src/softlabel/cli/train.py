@@ -52,7 +52,7 @@ def train(
     (inputs, y), (test_inputs, test_y), rows = _parts(posed, seed)
     labels = {"hard": hard_labels(y)}
     if soft_labels is not None:
-        labels["soft"] = _soft(soft_labels, len(posed.train), rows)
+        labels["soft"] = _soft(soft_labels, len(posed.train), rows, y)
     students = [
         Student(
             width=m,
@@ -129,20 +129,27 @@ def _parts(posed, seed: int):
     return (train.inputs[rows], train.y[rows]), (train.inputs[held], train.y[held]), rows
 
 
-def _soft(path: Path, expected: int, rows) -> "Labels":
-    """Soft labels of the training examples from a file with one row for each."""
+def _soft(path: Path, expected: int, rows, y) -> "Labels":
+    """Soft labels of the training examples, which are on the sides y, from a file with one row for each."""
     import numpy as np
 
-    from softlabel.errors import InputError
+    from softlabel.errors import InputError, require
     from softlabel.networks import soft_labels
+    from softlabel.numerics.array_files import read_array
+    from softlabel.numerics.local_files import local_path
+    from softlabel.teachers.agreement import check_order
+    from softlabel.teachers.answers import floored
 
-    try:
-        values = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as problem:
-        raise InputError(f"soft labels '{path}' cannot be read as an NPY file: {problem}") from problem
-    if len(values) != expected:
-        raise InputError(f"soft labels '{path}' have {len(values)} rows, the training data has {expected}")
-    return soft_labels(values[rows])
+    values = read_array(local_path(path))
+    require(values.dtype.kind in "biuf", f"soft labels '{path}' must be numbers, got values of type {values.dtype}")
+    if not values.ndim or len(values) != expected:
+        count = len(values) if values.ndim else 1
+        raise InputError(f"soft labels '{path}' have {count} rows, the training data has {expected}")
+    labels = soft_labels(values[rows])
+    if labels.values.ndim == 1:
+        logits = floored(np.stack([1 - labels.values, labels.values], axis=1))
+        check_order((y > 0).astype(np.int64), logits, ("−1", "+1"), f"soft labels '{path}'")
+    return labels
 
 
 def _keep_records(*what, **more) -> None:

@@ -9,8 +9,17 @@ import numpy as np
 from softlabel.data.catalogue import CATALOGUE, find
 from softlabel.data.class_names import class_name
 from softlabel.data.loading import load
-from softlabel.data.pictures import ENDINGS, as_pixels, open_picture, picture_files, picture_pixels, read_arrays
+from softlabel.data.pictures import (
+    ENDINGS,
+    as_pixels,
+    channels_first,
+    open_picture,
+    picture_files,
+    picture_pixels,
+    read_arrays,
+)
 from softlabel.errors import InputError, require
+from softlabel.numerics.local_files import local_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +47,7 @@ def load_images(source: str | Path, classes: str | Sequence[str] | None = None, 
     """
     if isinstance(source, str) and source in CATALOGUE:
         return _named(source, classes)
-    path = Path(source)
+    path = local_path(source)
     require(classes is None, "classes can be chosen from a named set only; leave others out of the file or folder")
     if path.is_dir():
         return _folder(path, size)
@@ -67,13 +76,11 @@ def _named(name: str, classes: str | Sequence[str] | None) -> ImageSet:
 def _arrays(path: Path) -> ImageSet:
     images, labels = read_arrays(path, ("images", "labels"))
     assert labels is not None
-    if images.ndim == 3:
-        images = images[:, None]
-    elif images.shape[-1] in (1, 3, 4) and images.shape[1] not in (1, 3, 4):
-        images = images.transpose(0, 3, 1, 2)
+    what = f"'{path}': images"
+    pixels = as_pixels(channels_first(images, what), what)
     names, places = np.unique(labels, return_inverse=True)
     _enough(path, names)
-    return ImageSet(path.name, as_pixels(path, images), places, tuple(class_name(name) for name in names))
+    return ImageSet(path.name, pixels, places, tuple(class_name(name) for name in names.tolist()))
 
 
 def _folder(path: Path, size: int | None) -> ImageSet:

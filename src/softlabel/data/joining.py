@@ -8,21 +8,22 @@ import numpy as np
 
 from softlabel.data.class_names import places_of
 from softlabel.data.dataset import Dataset
+from softlabel.data.frames import NAMED_FILES, read_frame
 from softlabel.data.loading import load
-from softlabel.data.table_files import read_frame
 from softlabel.errors import few, require
 
 
 def load_test(path: Path, label: str | int | None, held: Dataset, drop: Sequence[str]) -> tuple[Dataset, list[str]]:
     """A file of test rows with the columns of `held`, whatever else it holds, and remarks."""
-    if path.suffix.lower() not in (".csv", ".parquet"):
+    if path.suffix.lower() not in NAMED_FILES:
         return load(path, label, drop=drop, keep_constant=True), []
-    names = read_frame(path.expanduser()).columns
-    extra = [name for name in names if name not in {*(held.columns or ()), str(label), *drop}]
+    names = read_frame(path).columns
+    known, dropped = {*(held.columns or ()), str(label), *drop}, set(drop)
+    extra = [name for name in names if name not in known]
     notes = (
         [f"columns of test file '{path.name}' that '{held.name}' has not are left out: {few(extra)}"] if extra else []
     )
-    left = [name for name in names if name in extra or name in drop]
+    left = [name for name in names if name not in known or name in dropped]
     return load(path, label, drop=left, keep_constant=True), notes
 
 
@@ -30,9 +31,10 @@ def join_test(held: Dataset, test: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     """The rows of `held` and below them those of `test`, its test part, columns and classes by name; and warnings."""
     where = f"test file '{test.name}'"
     own, given = held.columns or (), test.columns or ()
-    missing = [name for name in own if name not in given]
+    places = {name: place for place, name in enumerate(given)}
+    missing = [name for name in own if name not in places]
     require(not missing, f"{where} lacks the columns {few(missing)} of '{held.name}'; it has {few(given)}")
-    inputs = test.inputs[:, [given.index(name) for name in own]]
+    inputs = test.inputs[:, [places[name] for name in own]]
     twice = int(meets(inputs, held.inputs).sum())
     require(twice < len(inputs), f"every row of {where} is a row of '{held.name}' too: bring rows that are not")
     warning = (

@@ -1,6 +1,7 @@
 """A classification problem as practitioners have it: a table with classes, cut into parts to train, choose and test."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE
 from softlabel.data.class_names import class_name, rule_sides
+from softlabel.data.frames import read_column
 from softlabel.data.joining import join_test, load_test, meets
 from softlabel.data.loading import load
 from softlabel.data.precision import check_float32
@@ -18,8 +20,8 @@ from softlabel.data.rules import binary_rule, class_names, class_pair
 from softlabel.data.rules import leave_out as labels_left
 from softlabel.data.scaling import Scaler
 from softlabel.data.splits import split_given
-from softlabel.data.table_files import read_column
 from softlabel.errors import InputError, few, require
+from softlabel.numerics.local_files import local_path
 
 MOST_CLASSES = 100
 SHARES = (0.6, 0.2, 0.2)
@@ -177,7 +179,7 @@ def load_problem(
     held = load(data, label, drop=dropped, keep_constant=named is None)
     own_rows, notes, warnings = len(held), list(held.notes), ()
     if test is not None:
-        apart, extra = load_test(Path(test), label, held, dropped)
+        apart, extra = load_test(local_path(test), label, held, dropped)
         notes += extra
         held, warnings = join_test(held, apart)
     kept = np.arange(len(held))
@@ -217,7 +219,7 @@ def load_problem(
 
 
 def _ids(files: Sequence[str | Path | None], column: str) -> np.ndarray:
-    return np.concatenate([read_column(Path(file), column) for file in files if file is not None])
+    return np.concatenate([read_column(local_path(file), column) for file in files if file is not None])
 
 
 def _check_classes(problem: Problem) -> None:
@@ -240,7 +242,7 @@ def number_table(inputs: Any, name: str) -> np.ndarray:
         raise InputError(f"{name}: inputs must be numbers; encode text columns first ({reason})") from None
     require(wide.ndim == 2 and min(wide.shape) >= 1, f"{name}: inputs must be a table (n, d), got shape {wide.shape}")
     names = [str(column) for column in getattr(inputs, "columns", range(1, wide.shape[1] + 1))]
-    twice = sorted({column for column in names if names.count(column) > 1})
+    twice = sorted(column for column, count in Counter(names).items() if count > 1)
     require(not twice, f"{name}: inputs have columns of the same name: {few(twice)}; rename them")
     check_float32(zip(names, wide.T, strict=True), name)
     with np.errstate(over="ignore"):

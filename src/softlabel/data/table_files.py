@@ -1,20 +1,18 @@
 """Reading a user's file: CSV, Parquet, NPZ or NPY, with a one-line answer to whatever is wrong with it."""
 
-import csv
 import re
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softlabel.data.frames import NAMED_FILES, kind_of, label_values, need_columns, read_frame
 from softlabel.data.precision import check_float32
-from softlabel.errors import InputError, few
+from softlabel.errors import InputError, few, short
+from softlabel.numerics.array_files import array_names, is_archive, read_array, read_arrays
+from softlabel.numerics.local_files import require_regular_file
 
 if TYPE_CHECKING:
     import polars
@@ -51,38 +49,25 @@ def read_table(path: Path, label: str | None, drop: Sequence[str] = (), mmap: bo
 def _check_file(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"'{path}' is a folder: name a file in it ({', '.join(READERS)})")
-    if not path.exists():
-        raise InputError(f"there is no file '{path}': check its path")
+    require_regular_file(path)
     if path.suffix.lower() not in READERS:
         raise InputError(
             f"'{path}' ends in '{path.suffix}': softlabel reads {', '.join(READERS)}; convert or rename it"
         )
-    if path.stat().st_size == 0:
-        raise InputError(f"'{path}' is empty (0 bytes): was it written completely?")
-
-
-def read_column(path: Path, column: str) -> np.ndarray:
-    """One column of a CSV or Parquet file as text, e.g. its ids; a missing value is ''."""
-    frame = read_frame(path)
-    _need_columns([column], frame.columns, path)
-    import polars as pl
-
-    return frame[column].cast(pl.String).fill_null("").to_numpy()
 
 
 def read_inputs(path: Path, drop: Sequence[str] = ()) -> Table:
     """The table in a file that has no labels; every column is an input (`labels` is empty)."""
-    if path.suffix.lower() in (".csv", ".parquet"):
+    _check_file(path)
+    if path.suffix.lower() in NAMED_FILES:
         frame = read_frame(path)
-        _need_columns(drop, frame.columns, path)
+        need_columns(drop, frame.columns, path)
         inputs = _numeric(frame.drop(drop), path)
         return Table(path, inputs.to_numpy(order="c"), np.empty(0), tuple(inputs.columns), "")
-    _check_file(path)
-    with _readable(path, path.suffix[1:].upper()), path.open("rb") as stream:
-        held = np.load(stream, allow_pickle=False)
-        if isinstance(held, np.lib.npyio.NpzFile):
-            with held:
-                held = held[_array_name(held.files, _INPUT_ARRAYS, None, path, "inputs")]
+    if is_archive(path):
+        (held,) = read_arrays(path, [_array_name(array_names(path), _INPUT_ARRAYS, None, path, "inputs")])
+    else:
+        held = read_array(path)
     if held.ndim < 2 or not held.size:
         raise InputError(f"'{path}' holds inputs of shape {held.shape}: they must be (n, d), not empty")
     shape = held.shape[1:] if held.ndim > 2 else None
@@ -93,33 +78,11 @@ def read_inputs(path: Path, drop: Sequence[str] = ()) -> Table:
 def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] = ()) -> np.ndarray:
     """Inputs (n, d) float32 of a file without labels: these columns in this order, or (files without names)
     all but those to drop."""
-    if columns is None or path.suffix.lower() not in (".csv", ".parquet"):
+    if columns is None or path.suffix.lower() not in NAMED_FILES:
         return read_inputs(path, list(drop)).inputs
     frame = read_frame(path)
-    _need_columns(columns, frame.columns, path)
+    need_columns(columns, frame.columns, path)
     return _numeric(frame.select(columns), path).to_numpy(order="c")
-
-
-def read_frame(path: Path) -> "polars.DataFrame":
-    """A CSV or Parquet file as it is, numbers in text columns included."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    _check_file(path)
-    if path.suffix.lower() == ".parquet":
-        with _readable(path, "Parquet", PolarsError), path.open("rb") as stream:
-            return pl.read_parquet(stream)
-    if path.suffix.lower() != ".csv":
-        raise InputError(f"'{path}' has no columns with names: a .csv or .parquet file has")
-    with _readable(path, "CSV", PolarsError):
-        with path.open(encoding="utf-8-sig") as stream:
-            header = stream.readline()
-        separator = max(",;\t", key=header.count)
-        names = next(csv.reader([header], delimiter=separator), [])
-        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        if twice:
-            raise InputError(f"'{path}' has columns of the same name: {few(twice, 20)}; rename them")
-        return pl.read_csv(path, separator=separator, infer_schema_length=None)
 
 
 def _read_named(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
@@ -127,8 +90,6 @@ def _read_named(path: Path, label: str | None, drop: Sequence[str], mmap: bool) 
 
 
 def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: Sequence[str]) -> Table:
-    import polars as pl
-
     if label not in frame.columns and all(is_number(name) for name in frame.columns):
         raise InputError(
             f"'{path}' has no column names, its first line is numbers ({few(frame.columns, 3)}): "
@@ -136,17 +97,14 @@ def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: 
         )
     if label is None:
         raise InputError(f"'{path}' needs to know its label column: give --label, one of {few(frame.columns, 20)}")
-    _need_columns([label, *drop], frame.columns, path)
+    need_columns([label, *drop], frame.columns, path)
     if label in drop:
         raise InputError(f"'{path}': column '{label}' is the label and cannot be dropped as well; mend --drop")
     inputs = _numeric(frame.drop([label, *drop]), path)
-    labels = frame[label]
-    if not (labels.dtype.is_numeric() or labels.dtype == pl.String):
-        labels = labels.cast(pl.String)
     return Table(
         path=path,
         inputs=inputs.to_numpy(order="c"),
-        labels=np.array(labels.to_list(), dtype=object) if labels.null_count() else labels.to_numpy(),
+        labels=label_values(frame[label], path),
         columns=tuple(inputs.columns),
         label=label,
     )
@@ -160,22 +118,29 @@ def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
         raise InputError(
             f"'{path}' has {inputs.height} rows and {inputs.width} input columns: it needs at least one each"
         )
-    inputs = inputs.with_columns(
-        [_numbers_in_text(inputs[name]) for name, kind in inputs.schema.items() if kind == pl.String]
-    )
-    text = [name for name, kind in inputs.schema.items() if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null))]
+    columns = [_numbers_in_text(column) if column.dtype == pl.String else column for column in inputs.get_columns()]
+    text = [one for one in columns if not (one.dtype.is_numeric() or one.dtype in (pl.Boolean, pl.Null))]
     if text:
-        values = inputs[text[0]].drop_nulls()
-        found = f" ('{text[0]}' holds '{values[0]}')" if len(values) else ""
-        remedy = " ".join(f"--drop {_quoted(name)}" for name in text[:5]) + (" ..." if len(text) > 5 else "")
-        how = "encode them as numbers"
-        if len(values) and _COMMAS.fullmatch(str(values[0])):
+        raise _not_numbers(text, path)
+    check_float32(((column.name, column.to_numpy()) for column in columns), f"'{path}'")
+    return pl.DataFrame([column.cast(pl.Float32) for column in columns])
+
+
+def _not_numbers(columns: "Sequence[polars.Series]", path: Path) -> InputError:
+    """What to say of input columns that are not numbers."""
+    import polars as pl
+
+    names, first = [column.name for column in columns], columns[0]
+    remedy = " ".join(f"--drop {_quoted(short(name))}" for name in names[:5]) + (" ..." if len(names) > 5 else "")
+    how, found = "encode them as numbers", f" ('{short(first.name)}' holds values of type {kind_of(first)})"
+    if not (first.dtype.is_nested() or first.dtype in (pl.Binary, pl.Object)):
+        values = first.drop_nulls()
+        found = f" ('{short(first.name)}' holds '{short(values[0])}')" if len(values) else ""
+        if len(values) and _COMMAS.fullmatch(short(values[0])):
             how = "write numbers with a decimal point and without separators or signs of units"
-        raise InputError(
-            f"'{path}' has columns that are not numbers: {few(text, 20)}{found}; {how} or leave them out: {remedy}"
-        )
-    check_float32(((name, inputs[name].to_numpy()) for name in inputs.columns), f"'{path}'")
-    return inputs.cast(pl.Float32)
+    return InputError(
+        f"'{path}' has columns that are not numbers: {few(names, 20)}{found}; {how} or leave them out: {remedy}"
+    )
 
 
 def _numbers_in_text(column: "polars.Series") -> "polars.Series":
@@ -189,15 +154,10 @@ def _numbers_in_text(column: "polars.Series") -> "polars.Series":
 
 
 def _read_npz(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
-    with _readable(path, "NPZ"), path.open("rb") as stream:
-        archive = np.load(stream, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise InputError(f"'{path}' holds one array, not an NPZ archive: rename it to '{path.stem}.npy'")
-        with archive:
-            names = archive.files
-            inputs_name = _array_name(names, _INPUT_ARRAYS, None, path, "inputs")
-            label = _array_name(names, _LABEL_ARRAYS, label, path, "labels")
-            inputs, labels = archive[inputs_name], archive[label]
+    names = array_names(path)
+    inputs_name = _array_name(names, _INPUT_ARRAYS, None, path, "inputs")
+    label = _array_name(names, _LABEL_ARRAYS, label, path, "labels")
+    inputs, labels = read_arrays(path, [inputs_name, label])
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -223,11 +183,7 @@ def _array_name(names: Sequence[str], known: Sequence[str], wanted: str | None, 
 
 
 def _read_npy(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
-    with _readable(path, "NPY"), path.open("rb") as stream:
-        array = np.load(path if mmap else stream, mmap_mode="r" if mmap else None, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise InputError(f"'{path}' is an NPZ archive, not one array: rename it to '{path.stem}.npz'")
+    array = read_array(path, mmap=mmap)
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
         raise InputError(f"'{path}' holds an array of shape {array.shape}: it must be (n, d + 1), one column the label")
     if label is None:
@@ -273,9 +229,10 @@ def _from_array(
         raise InputError(f"'{path}' holds inputs of type {inputs.dtype}: convert them to real numbers")
     if labels.dtype.kind not in "biufU":
         raise InputError(f"'{path}' holds labels of type {labels.dtype}: convert them to numbers or strings")
-    _need_columns(drop, names, path)
+    need_columns(drop, names, path)
     if drop:
-        kept = [index for index, name in enumerate(names) if name not in drop]
+        dropped = set(drop)
+        kept = [index for index, name in enumerate(names) if name not in dropped]
         if not kept:
             raise InputError(f"'{path}': every column is dropped; keep at least one input")
         inputs, names, image_shape = inputs[:, kept], tuple(names[index] for index in kept), None
@@ -291,35 +248,6 @@ READERS: dict[str, Callable[[Path, str | None, Sequence[str], bool], Table]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
 }
-
-
-@contextmanager
-def _readable(path: Path, kind: str, *also: type[Exception]) -> Iterator[None]:
-    """Turn whatever a reader raises into one line."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (*also, OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if "Object arrays" in str(error):
-            raise InputError(
-                f"'{path}' holds Python objects, which softlabel never unpickles: save plain arrays"
-            ) from None
-        if isinstance(error, UnicodeDecodeError):
-            raise InputError(f"'{path}' is not UTF-8 text: save it as 'CSV UTF-8' (or export it as Parquet)") from None
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        reason = "NumPy did not write it so" if "pickled" in reason else reason
-        raise InputError(f"'{path}' is not a readable {kind} file (truncated or of another kind?): {reason}") from None
-
-
-def _need_columns(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
-    for name in wanted:
-        if name in names:
-            continue
-        near = get_close_matches(name.casefold(), [known.casefold() for known in names], n=1, cutoff=0.5)
-        same = next((known for known in names if near and known.casefold() == near[0]), None)
-        hint = f"did you mean '{same}'? " if same else ""
-        raise InputError(f"'{path}' has no column '{name}': {hint}there are {few(names, 20)}")
 
 
 def is_number(text: str) -> bool:

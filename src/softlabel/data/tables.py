@@ -14,6 +14,7 @@ from softlabel.data.class_names import class_name
 from softlabel.data.dataset import Dataset
 from softlabel.data.table_files import Table, read_table
 from softlabel.errors import InputError, few
+from softlabel.numerics.local_files import local_path
 
 _BLOCK = 4096
 
@@ -31,7 +32,7 @@ def load_table(
     Constant columns are dropped unless `keep_constant`. With `mmap` the inputs stay on disk, in an NPY file
     of float32, and are checked in blocks.
     """
-    table = read_table(Path(path).expanduser(), None if label is None else str(label), list(map(str, drop)), mmap)
+    table = read_table(local_path(path), None if label is None else str(label), list(map(str, drop)), mmap)
     labels, classes = encode_labels(table)
     low, high = _check_numbers(table)
     inputs, columns, image_shape, notes = table.inputs, table.columns, table.image_shape, []

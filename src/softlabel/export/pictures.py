@@ -6,7 +6,15 @@ import numpy as np
 
 from softlabel.data.class_names import class_name
 from softlabel.data.image_sets import load_images
-from softlabel.data.pictures import ENDINGS, as_pixels, open_picture, picture_files, picture_pixels, read_arrays
+from softlabel.data.pictures import (
+    ENDINGS,
+    as_pixels,
+    channels_first,
+    open_picture,
+    picture_files,
+    picture_pixels,
+    read_arrays,
+)
 from softlabel.errors import require
 
 Found = tuple[np.ndarray, list[str] | None, tuple[str, ...]]
@@ -34,12 +42,10 @@ def read_pictures(source: str | Path, shape: tuple[int, ...]) -> Found:
 
 def _arrays(path: Path, shape: tuple[int, ...]) -> Found:
     images, labels = read_arrays(path, ("images",))
-    if images.ndim == 3:
-        images = images[:, None]
-    elif images.shape[1:] != shape and (images.shape[3], *images.shape[1:3]) == shape:
-        images = images.transpose(0, 3, 1, 2)
+    what = f"'{path}': images"
+    images = channels_first(images, what, shape)
     _check_shape(path, images, shape)
-    return as_pixels(path, images), None if labels is None else [class_name(label) for label in labels.tolist()], ()
+    return as_pixels(images, what), None if labels is None else [class_name(label) for label in labels.tolist()], ()
 
 
 def _folder(path: Path, shape: tuple[int, ...]) -> Found:

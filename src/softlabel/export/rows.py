@@ -13,17 +13,17 @@ import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE, find
 from softlabel.data.class_names import class_name, places_of, rule_of
+from softlabel.data.frames import NAMED_FILES, as_text, need_columns, read_frame
 from softlabel.data.loading import load
 from softlabel.data.rules import rule_holds
-from softlabel.data.table_files import is_number, read_frame, read_inputs, read_table
+from softlabel.data.table_files import is_number, read_columns, read_inputs, read_table
 from softlabel.errors import InputError, few, require
 from softlabel.export.loading import Model
 from softlabel.export.pictures import read_pictures
+from softlabel.numerics.local_files import local_path
 
 if TYPE_CHECKING:
     import polars
-
-_NAMED_FILES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ def rows_for(
     id_column   column that names the rows; no input unless the model takes one of this name
     drop        columns to leave out
     """
-    path = Path(data).expanduser()
+    path = local_path(data)
     named = str(data) in CATALOGUE
     if not (named or path.suffix or "/" in str(data) or path.exists()):
         find(str(data))
@@ -62,7 +62,7 @@ def rows_for(
     if named:
         return _named_set(model, str(data))
     require(label is None or label not in drop, f"'{path}': column '{label}' is the label and dropped: mend --drop")
-    read = _by_name if path.suffix.lower() in _NAMED_FILES else _by_place
+    read = _by_name if path.suffix.lower() in NAMED_FILES else _by_place
     return read(model, path, label, id_column, list(drop))
 
 
@@ -70,33 +70,34 @@ def _by_name(model: Model, path: Path, label: str | None, id_column: str | None,
     frame = read_frame(path)
     names = frame.columns
     apart = [name for name in (label, id_column) if name is not None]
-    for name in [*apart, *drop]:
-        require(name in names, f"'{path}' has no column '{name}': there are {few(names)}")
-    notes = []
+    need_columns([*apart, *drop], names, path)
+    if id_column is not None:
+        as_text(frame[id_column], path)
+    notes, left_out = [], {*apart, *drop}
     if _has_names(model):
         wanted = model.columns or ()
         require(label not in wanted, f"'{path}': column '{label}' is an input of the model, so it is not the label")
-        lost = [name for name in wanted if name in drop]
+        known, present, dropped = {*wanted, *left_out}, set(names), set(drop)
+        lost = [name for name in wanted if name in dropped]
         require(not lost, f"'{path}': the model needs column {few(lost)}: leave out --drop for it")
-        missing = [name for name in wanted if name not in names]
+        missing = [name for name in wanted if name not in present]
         require(
             not missing,
             f"'{path}' lacks {len(missing)} of the model's {len(wanted)} columns: {few(missing)}; it has {few(names)}",
         )
-        extra = [name for name in names if name not in {*wanted, *apart, *drop}]
+        extra = [name for name in names if name not in known]
         if extra:
             notes.append(f"columns that are not the model's are ignored: {few(extra)}")
-        table = read_inputs(path, [name for name in names if name not in wanted])
-        inputs = table.inputs[:, [table.columns.index(name) for name in wanted]]
+        inputs = read_columns(path, wanted)
         columns = tuple(wanted)
     else:
-        kept = [name for name in names if name not in {*apart, *drop}]
+        kept = [name for name in names if name not in left_out]
         require(
             not all(map(is_number, names)) or kept == list(map(str, range(len(kept)))),
             f"'{path}' has no column names, its first line is numbers ({few(names, 3)}): add a line of names",
         )
         _check_count(model, path, kept)
-        table = read_inputs(path, [name for name in names if name not in kept])
+        table = read_inputs(path, list(left_out))
         inputs, columns = table.inputs, table.columns
     _check_numbers(path, inputs, columns)
     labels = None if label is None else _places(frame[label].to_list(), model, f"'{path}': label '{label}'")

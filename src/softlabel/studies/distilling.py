@@ -7,7 +7,7 @@ every arm after every epoch.
 import copy
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,9 +44,12 @@ from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import Answer, CachedLogits, SoftLabels
 from softlabel.networks.deep.training import Epoch
 from softlabel.numerics.files import write_text
+from softlabel.numerics.local_files import require_regular_file
+from softlabel.teachers.agreement import check_order, refuse_swapped
 from softlabel.teachers.logit_files import file_fingerprint, load_logits, remembered_logits
 from softlabel.teachers.onnx_file import OnnxTeacher
 
+PROBED = 2048  # training images whose labels a model is held against before anything is learned from it
 TIMED = 30
 Watch = Callable[[str, int, Epoch], None]
 
@@ -113,6 +116,7 @@ def distill(
     training = training or Training()
     objective = objective or Objective(1.0, 4.0)
     check_distillation(parts, teacher, student, training, objective, smoothing, online, match)
+    check_teacher(teacher, parts.train, (about or {}).get("classes"), device=training.device)
     start = student if isinstance(student, Prepared) else prepared_for(student, parts.train)
     soft = _soft_labels(parts, teacher, training, objective, online, folder)
     network = teacher if isinstance(teacher, nn.Module) else None
@@ -191,12 +195,47 @@ class GivenTeacher:
 def open_teacher(path: Path, output: str | None, scale: float, held: ImageSet, parts: Parts) -> GivenTeacher:
     """The teacher in an ONNX file or a file of logits (.npy, .safetensors); refused if it does not fit the images."""
     require(path.exists(), f"teacher '{path}' does not exist")
+    require_regular_file(path, "teacher ")
+    name = f"teacher '{path}'"
     if path.suffix == ".onnx":
         answer = OnnxTeacher(path, parts.train.classes, output, scale)
         answer.columns(parts.train.pixels[:2])
         answer.decide(parts.train.pixels)
+        check_teacher(answer, parts.train, held.classes, name)
         return GivenTeacher(answer)
-    return _of_whole(load_logits(path, _whole(held)), parts)
+    given = _of_whole(load_logits(path, _whole(held)), parts)
+    check_teacher(given.teacher, parts.train, held.classes, name)
+    return given
+
+
+def check_teacher(
+    teacher: nn.Module | Answer | CachedLogits,
+    images: Images,
+    classes: Sequence[str] | None = None,
+    name: str = "the teacher",
+    device: str = "cpu",
+) -> None:
+    """Refuse a teacher of other images, or of these in another order, or of classes in another order.
+
+    Logits that are given must fit the images' labels better than shuffled logits would. A model is asked about up to
+    `PROBED` images, and must not contradict their labels beyond chance.
+    """
+    labels = images.labels.numpy()
+    classes = classes or [str(place) for place in range(images.classes)]
+    if isinstance(teacher, CachedLogits):
+        teacher.check_images(images)
+        require(bool(torch.isfinite(teacher.logits).all()), f"{name} answers with values that are not finite")
+        remedy = "its rows must be in the order of the images"
+        check_order(labels, teacher.logits.double().numpy(), classes, name, remedy)
+        return
+    rows = np.unique(np.linspace(0, len(images) - 1, min(len(images), PROBED)).astype(np.int64))
+    logits = cached_logits(teacher, images.rows(rows), device).logits
+    require(
+        logits.shape == (len(rows), images.classes),
+        f"{name} answers with shape {tuple(logits.shape)} to {len(rows)} images of {images.classes} classes",
+    )
+    require(bool(torch.isfinite(logits).all()), f"{name} answers with values that are not finite")
+    refuse_swapped(labels[rows], logits.double().numpy(), classes, name)
 
 
 def ask_once(given: GivenTeacher, held: ImageSet, parts: Parts, online: bool, folder: Path | None) -> GivenTeacher:
@@ -215,7 +254,7 @@ def ask_once(given: GivenTeacher, held: ImageSet, parts: Parts, online: bool, fo
 
 
 def _whole(held: ImageSet) -> Images:
-    return Images.of(held.pixels, held.labels, len(held.classes))
+    return Images.of(held.pixels, held.labels, len(held.classes), layout="channels_first")
 
 
 def _of_whole(whole: CachedLogits, parts: Parts) -> GivenTeacher:

@@ -11,6 +11,8 @@ labels were true, Σ_i Σ_k p(i, k) s(i, k). Labels that claim next to nothing a
 Answers that contradict the given labels beyond chance, as swapped columns do, are refused of models too.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import log_softmax, softmax
 
@@ -23,45 +25,57 @@ DEVIATIONS = 3.0
 COLLAPSED = 0.99
 
 
-def check_order(problem: Problem, logits: np.ndarray, name: str, id_column: str | None) -> list[str]:
-    """Refuse labels that fit the given ones no better than shuffled; a remark where so few rows cannot tell."""
-    rows = np.concatenate([problem.parts["train"], problem.parts["validation"]])
-    rows = rows[np.isfinite(logits[rows, 0])]
-    truth, said = problem.labels[rows], logits[rows].argmax(axis=1)
-    shares = np.bincount(said, minlength=logits.shape[1]) / max(1, len(rows))
-    if len(rows) < FEWEST_ROWS or shares.max() > COLLAPSED:
+def learning_rows(problem: Problem) -> np.ndarray:
+    """Rows whose labels may be looked at: those of the training and validation parts."""
+    return np.concatenate([problem.parts["train"], problem.parts["validation"]])
+
+
+def check_order(
+    labels: np.ndarray, logits: np.ndarray, classes: Sequence[str], name: str, remedy: str = "check the row order"
+) -> list[str]:
+    """Refuse logits that fit the labels no better than shuffled ones; a remark where so few rows cannot tell.
+
+    labels  (n,) places in `classes`
+    logits  (n, K) for the same rows as they are matched now; rows of NaN are left out
+    name    whom messages speak of
+    remedy  what to do about rows in another order
+    """
+    known = np.isfinite(logits[:, 0])
+    truth, logits = labels[known], logits[known]
+    said = logits.argmax(axis=1)
+    shares = np.bincount(said, minlength=logits.shape[1]) / max(1, len(truth))
+    if len(truth) < FEWEST_ROWS or shares.max() > COLLAPSED:
         return []
-    found = [compare(score, truth, softmax(logits[rows], axis=1)) for score in _scores(logits[rows])]
+    found = [compare(score, truth, softmax(logits, axis=1)) for score in _scores(logits)]
     if max(above for above, _ in found) >= DEVIATIONS:
         return []
     agreement = (said == truth).mean()
-    chance = float(shares @ np.bincount(truth, minlength=logits.shape[1])) / len(rows)
+    chance = float(shares @ np.bincount(truth, minlength=logits.shape[1])) / len(truth)
     told = (
-        f"{name} agrees with the given labels in {agreement:.1%} of {len(rows):,} rows, shuffled it would in "
+        f"{name} agrees with the given labels in {agreement:.1%} of {len(truth):,} rows, shuffled it would in "
         f"{chance:.1%}"
     )
     if all(claimed - above <= DEVIATIONS for above, claimed in found):
         return [f"{told}: it claims so little that the order of its rows cannot be checked"]
-    _refuse_inverse(found, told, problem)
-    remedy = "match them by --id COLUMN, or check the row order" if id_column is None else "check the ids"
+    _refuse_inverse(found, told, classes)
     raise InputError(f"{told}: it seems to be of other rows, or of these in another order; {remedy}")
 
 
-def refuse_swapped(problem: Problem, logits: np.ndarray, name: str) -> None:
-    """Refuse answers that contradict the given labels beyond chance, as those with swapped columns do."""
-    rows = np.concatenate([problem.parts["train"], problem.parts["validation"]])
-    truth, said = problem.labels[rows], logits[rows]
-    if len(rows) < FEWEST_ROWS:
+def refuse_swapped(labels: np.ndarray, logits: np.ndarray, classes: Sequence[str], name: str) -> None:
+    """Refuse logits (n, K) that contradict the labels (n,) beyond chance, as those with swapped columns do."""
+    if len(labels) < FEWEST_ROWS:
         return
-    found = [compare(score, truth, softmax(said, axis=1)) for score in _scores(said)]
+    found = [compare(score, labels, softmax(logits, axis=1)) for score in _scores(logits)]
     if max(above for above, _ in found) < -DEVIATIONS:
-        agreement = (said.argmax(axis=1) == truth).mean()
-        _refuse_inverse(found, f"{name} agrees with the given labels in {agreement:.1%} of {len(rows):,} rows", problem)
+        agreement = (logits.argmax(axis=1) == labels).mean()
+        _refuse_inverse(
+            found, f"{name} agrees with the given labels in {agreement:.1%} of {len(labels):,} rows", classes
+        )
 
 
-def _refuse_inverse(found: list[tuple[float, float]], told: str, problem: Problem) -> None:
+def _refuse_inverse(found: list[tuple[float, float]], told: str, classes: Sequence[str]) -> None:
     if min(above for above, _ in found) < -DEVIATIONS:
-        raise InputError(f"{told}: are its columns in the order of the classes ({quoted(problem.classes)})?")
+        raise InputError(f"{told}: are its columns in the order of the classes ({quoted(classes)})?")
 
 
 def _scores(logits: np.ndarray) -> list[np.ndarray]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from softlabel.data.problem import Problem, number_table
 from softlabel.errors import InputError, require
+from softlabel.numerics.local_files import local_path, require_regular_file
 from softlabel.teachers.answers import KINDS, TeacherAnswers
 from softlabel.teachers.label_files import SUFFIXES, read_labels
 
@@ -43,7 +44,7 @@ def ask_teacher(
     extra = None if transfer is None else unlabelled_inputs(transfer, problem)
     path = None
     if isinstance(teacher, str | Path) and str(teacher) != "auto":
-        path = _file(Path(teacher).expanduser(), str(teacher))
+        path = _file(local_path(teacher), str(teacher))
     require(
         output is None or (path is not None and path.suffix.lower() == ".onnx"),
         f"output '{output}' is for ONNX teachers alone: leave it out",
@@ -81,9 +82,7 @@ def _file(path: Path, name: str) -> Path:
         what = "is a folder" if path.is_dir() else "is no teacher"
         raise InputError(f"teacher '{name}' {what}: {POSSIBLE}")
     require(path.exists(), f"there is no file '{name}' for a teacher: check its path")
-    require(path.is_file(), f"teacher '{name}' is a folder: name a file in it")
-    require(path.stat().st_size > 0, f"teacher '{name}' is empty (0 bytes): was it written completely?")
-    return path
+    return require_regular_file(path, "teacher ")
 
 
 def _check_object(teacher: Any) -> None:

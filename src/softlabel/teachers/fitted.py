@@ -13,6 +13,7 @@ import numpy as np
 
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, quoted, require
+from softlabel.teachers.agreement import learning_rows, refuse_swapped
 from softlabel.teachers.answers import (
     TeacherAnswers,
     call_milliseconds,
@@ -45,6 +46,8 @@ def ask_fitted(
     shown, notes = _shown(problem, teacher, name)
     answer = teacher.predict_proba if fitted else teacher
     logits, kind = _ask(problem, teacher, answer, shown(None), row_numbers(problem), kind, name)
+    learned = learning_rows(problem)
+    refuse_swapped(problem.labels[learned], logits[learned], problem.classes, name)
     taught = None
     if transfer is not None:
         where = f"{name} on unlabelled rows"

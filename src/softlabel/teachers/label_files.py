@@ -12,10 +12,11 @@ import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE
 from softlabel.data.class_names import match_names, plain_name
+from softlabel.data.frames import read_column, read_frame
 from softlabel.data.problem import Problem
-from softlabel.data.table_files import read_column, read_frame
-from softlabel.errors import InputError, quoted, require
-from softlabel.teachers.agreement import check_order
+from softlabel.errors import InputError, quoted, require, short
+from softlabel.numerics.array_files import read_array
+from softlabel.teachers.agreement import check_order, learning_rows
 from softlabel.teachers.answers import (
     SUM_TOLERANCE,
     TeacherAnswers,
@@ -58,7 +59,9 @@ def read_labels(
     found, kind = read_answers(table[places], len(problem.classes), kind, name, places)
     logits = np.full((len(problem), len(problem.classes)), np.nan)
     logits[known] = found
-    notes += check_order(problem, logits, name, id_column)
+    learned = learning_rows(problem)
+    remedy = "match them by --id COLUMN, or check the row order" if id_column is None else "check the ids"
+    notes += check_order(problem.labels[learned], logits[learned], problem.classes, name, remedy)
     how = "by row" if id_column is None else f"by id '{id_column}'"
     return TeacherAnswers(
         logits, f"{kind} in {path.name}, matched {how}", kind, seconds=time.perf_counter() - began, notes=tuple(notes)
@@ -107,12 +110,7 @@ def _adds_up(sums: np.ndarray) -> bool:
 
 
 def _read_array(path: Path, classes: int, name: str) -> np.ndarray:
-    try:
-        with path.open("rb") as stream:
-            table = np.load(stream, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as problem:
-        raise InputError(f"{name} cannot be read: {str(problem).splitlines()[0]}") from None
-    require(isinstance(table, np.ndarray), f"{name} must be one array, not an archive of several")
+    table = read_array(path)
     require(table.dtype.kind in "biuf", f"{name} must be numbers, got {table.dtype}")
     table = table[:, None] if table.ndim == 1 else table
     fits = table.ndim == 2 and table.shape[1] in (classes, 1 if classes == 2 else classes)
@@ -197,7 +195,9 @@ def _numbers(frame: "polars.DataFrame", columns: Sequence[str], name: str) -> np
         lost = (numbers.is_null() & held.is_not_null()).to_numpy()
         if lost.any():
             row = int(np.argmax(lost))
-            raise InputError(f"{name}: column '{column}' holds '{held[row]}' (row {row + 1}); it must be numbers")
+            raise InputError(
+                f"{name}: column '{column}' holds '{short(held[row])}' (row {row + 1}); it must be numbers"
+            )
         tables.append(numbers.to_numpy())
     return np.stack(tables, axis=1)
 

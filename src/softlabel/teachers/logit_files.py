@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from softlabel.errors import InputError, require
 from softlabel.networks.deep.images import Images
 from softlabel.networks.deep.teaching import Answer, CachedLogits, cached_logits
+from softlabel.numerics.array_files import read_array
+from softlabel.numerics.local_files import read_content
 from softlabel.numerics.tensor_files import load_tensors, save_tensors
 
 KIND = "softlabel logits"
@@ -29,12 +31,7 @@ def load_logits(path: str | Path, images: Images, teacher: str | None = None) ->
     """Logits for these images from a safetensors or NPY file; those of others are refused."""
     path = Path(path)
     if path.suffix == ".npy":
-        try:
-            with path.open("rb") as file:
-                table = np.load(file, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as problem:
-            raise InputError(f"logits '{path}' cannot be read: {problem}") from None
-        require(isinstance(table, np.ndarray), f"logits '{path}' must be one table, not several")
+        table = read_array(path)
         require(table.dtype.kind == "f", f"logits '{path}' must be numbers with a fraction, got {table.dtype}")
         found = CachedLogits(torch.from_numpy(table.astype(np.float32)), images.fingerprint)
     else:
@@ -43,11 +40,11 @@ def load_logits(path: str | Path, images: Images, teacher: str | None = None) ->
         held = metadata.get("teacher")
         require(teacher is None or held == teacher, f"logits '{path}' are of another teacher ({held}, not {teacher})")
         require(metadata.get("transform", "none") == "none", f"logits '{path}' are of transformed images")
-    require(bool(torch.isfinite(found.logits).all()), f"logits '{path}' hold values that are not finite")
     try:
         found.check_images(images)
     except InputError as problem:
         raise InputError(f"'{path}': {problem}") from None
+    require(bool(torch.isfinite(found.logits).all()), f"logits '{path}' hold values that are not finite")
     if looks_like_probabilities(found.logits):
         found = CachedLogits(found.logits.clamp_min(1e-12).log(), found.fingerprint)
     return found
@@ -74,4 +71,4 @@ def remembered_logits(folder: Path, teacher: nn.Module | Answer, name: str, imag
 
 def file_fingerprint(path: str | Path) -> str:
     """Identity of a file's content."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:20]
+    return hashlib.sha256(read_content(Path(path))).hexdigest()[:20]

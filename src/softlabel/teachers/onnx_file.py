@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from softlabel.data.class_names import match_names, plain_name, rule_of
+from softlabel.data.pictures import channels_first
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, few, quoted, require
-from softlabel.teachers.agreement import refuse_swapped
+from softlabel.teachers.agreement import learning_rows, refuse_swapped
 from softlabel.teachers.answers import (
     KINDS,
     TeacherAnswers,
@@ -120,7 +121,8 @@ def ask_onnx(
     feeds = _feeds(model, problem, problem.inputs, rows)
     table, order = _columns_of(model, feeds, problem.classes, None, name, rows)
     logits, kind = read_answers(table, len(problem.classes), kind, name, rows)
-    refuse_swapped(problem, logits, name)
+    learned = learning_rows(problem)
+    refuse_swapped(problem.labels[learned], logits[learned], problem.classes, name)
     taught = None
     if transfer is not None:
         where, numbers = f"{name} on unlabelled rows", np.arange(len(transfer))
@@ -224,10 +226,10 @@ def _feeds(model: OnnxSession, problem: Problem, inputs: np.ndarray, rows: np.nd
         shape, image = given[0].shape, problem.image_shape
         places, tables = [0], [inputs]
         if len(shape) == 4 and image is not None:
-            image = image if len(image) == 3 else (1, *image)
-            prepared = as_images(inputs.reshape(len(inputs), *image), shape)
+            images = channels_first(inputs.reshape(len(inputs), *image), f"images of '{problem.name}'")
+            prepared = as_images(images, shape)
             if prepared is None:
-                raise InputError(f"{name} takes inputs of shape {tuple(shape)}, images are {image}")
+                raise InputError(f"{name} takes inputs of shape {tuple(shape)}, images are {images.shape[1:]}")
             tables = [prepared]
         else:
             require(len(shape) in (0, 2), f"{name} takes inputs of shape {tuple(shape)}, the data are a table")

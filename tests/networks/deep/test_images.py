@@ -55,7 +55,7 @@ def test_an_augmented_image_is_the_image_shifted_and_perhaps_mirrored():
 @pytest.mark.parametrize(
     ("pixels", "labels", "message"),
     [
-        (np.zeros((3, 4)), [0, 1, 0], r"shape \(n, channels, height, width\)"),
+        (np.zeros((3, 4)), [0, 1, 0], r"\(n, channels, height, width\) or"),
         (np.full((2, 4, 4), np.nan), [0, 1], "not finite"),
         (np.zeros((2, 4, 4)), [0, 1, 1], "there are 2 images"),
         (np.zeros((2, 4, 4)), [0, 0.5], "whole numbers"),

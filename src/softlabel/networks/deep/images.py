@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from softlabel.data.pictures import as_pixels, channels_first
 from softlabel.errors import require
 
+LAYOUTS = ("auto", "channels_first", "channels_last")
 SHIFT = 4  # pixels that an augmented image is moved by at most
 
 
@@ -27,17 +29,31 @@ class Images:
     classes: int
 
     @classmethod
-    def of(cls, pixels: Any, labels: Any, classes: int | None = None) -> "Images":
-        """From arrays, checked: pixels (n, c, h, w), or (n, h, w) for grey ones; labels whole numbers from 0."""
-        held = torch.as_tensor(np.asarray(pixels, dtype=np.float32))
-        if held.ndim == 3:
-            held = held[:, None]
-        require(held.ndim == 4, f"images must have shape (n, channels, height, width), got {tuple(held.shape)}")
+    def of(cls, pixels: Any, labels: Any, classes: int | None = None, layout: str = "auto") -> "Images":
+        """From arrays, which are checked.
+
+        pixels  (n, height, width) for gray images, (n, channels, height, width) or (n, height, width, channels); whole
+                numbers are divided by 255, fractions are taken as they are
+        labels  whole numbers from 0
+        layout  "channels_first", "channels_last", or "auto": the channels are the axis that has 1, 3 or 4 entries
+        """
+        require(layout in LAYOUTS, f"layout must be one of {', '.join(LAYOUTS)}, got '{layout}'")
+        table = np.asarray(pixels)
+        require(table.dtype.kind in "biuf", f"images must be numbers, got values of type {table.dtype}")
+        require(table.size > 0, f"images must not be empty, got shape {table.shape}")
+        if layout == "auto" or table.ndim != 4:
+            table = channels_first(table, "images")
+        elif layout == "channels_last":
+            table = table.transpose(0, 3, 1, 2)
+        if table.dtype.kind in "iu":
+            table = as_pixels(table, "images")
+        held = torch.as_tensor(np.ascontiguousarray(table, dtype=np.float32))
         require(bool(torch.isfinite(held).all()), "images hold values that are not finite")
         given = np.asarray(labels)
         require(given.shape == (len(held),), f"labels have shape {given.shape}, there are {len(held)} images")
+        whole = given.dtype.kind == "f" and bool((np.isfinite(given) & (given == np.round(given))).all())
         require(
-            given.dtype.kind in "iub" or bool(np.all(given == np.floor(given))),
+            given.dtype.kind in "iub" or whole,
             "labels must be whole numbers, the places of their classes",
         )
         found = torch.as_tensor(given.astype(np.int64))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from softlabel.errors import require
+from softlabel.numerics.local_files import local_path
 from softlabel.studies.doctor.findings import Examination, Finding
 from softlabel.studies.doctor.labels import examine_labels
 from softlabel.studies.doctor.runs import examine_run
@@ -19,7 +20,7 @@ def doctor(*paths: Path | str, label: str | None = None, id_column: str | None =
     id_column   names the rows of data and labels, so that they are matched by it
     """
     require(len(paths) > 0, "give a run folder, or files")
-    given = [Path(path).expanduser() for path in paths]
+    given = [local_path(path) for path in paths]
     twice = next((path for place, path in enumerate(given) if path in given[:place]), None)
     require(twice is None, f"'{twice}' is given twice: name each file once")
     files = [path for path in given if not path.is_dir()]

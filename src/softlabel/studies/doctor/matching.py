@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.class_names import plain_name
+from softlabel.data.frames import read_column, read_frame
 from softlabel.data.problem import Problem
 from softlabel.data.scaling import Scaler
-from softlabel.data.table_files import read_column, read_frame
 from softlabel.errors import InputError
 from softlabel.studies.doctor.findings import Finding
 from softlabel.studies.doctor.sheets import NAMED, Sheet, open_array

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softlabel.data.table_files import read_column, read_frame
+from softlabel.data.frames import as_text, read_frame
 from softlabel.studies.doctor.sheets import NAMED, Sheet
 
 SHIFTS = 10
@@ -43,9 +43,11 @@ def _common_columns(path: Path, sheet: Sheet) -> Iterator[Order]:
     """By columns that name each row of both files."""
     if sheet.frame is None or path.suffix.lower() not in NAMED:
         return
-    shared = [column for column in read_frame(path).columns if column in sheet.frame.columns]
-    for column in shared:
-        left, right = (read_column(file, column).astype(str) for file in (sheet.path, path))
+    frame, known = read_frame(path), set(sheet.frame.columns)
+    for column in frame.columns:
+        if column not in known:
+            continue
+        left, right = (as_text(one[column], path).fill_null("").to_numpy().astype(str) for one in (sheet.frame, frame))
         left_order, right_order = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
         if len(np.unique(left)) == len(left) and np.array_equal(left[left_order], right[right_order]):
             yield Order(f"matched by column '{column}' (--id {column})", left_order, right_order)

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softlabel.data.class_names import plain_name
-from softlabel.data.table_files import READERS, Table, read_column, read_frame, read_table
+from softlabel.data.frames import as_text, label_values, read_column, read_frame
+from softlabel.data.table_files import READERS, Table, read_table
 from softlabel.data.tables import encode_labels
-from softlabel.errors import InputError, require
+from softlabel.errors import require
+from softlabel.numerics.array_files import read_array
 from softlabel.teachers.label_files import SUFFIXES
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ class Sheet:
 
     def select(self, columns: Sequence[str]) -> np.ndarray:
         """Inputs (n, …) of these columns, in this order; gaps are equal to each other."""
-        places = [self.columns.index(column) for column in columns]
+        known = {column: place for place, column in enumerate(self.columns)}
+        places = [known[column] for column in columns]
         table = self.inputs if places == list(range(len(self.columns))) else self.inputs[:, places]
         return np.where(np.isnan(table), np.float32(-3e38), table) if np.isnan(table).any() else table
 
@@ -94,19 +97,14 @@ def _arrays_with_labels(paths: Sequence[Path], label: str | None) -> list[Path]:
 
 def open_array(path: Path) -> np.ndarray:
     """The array in an NPY file, mapped."""
-    try:
-        held = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as problem:
-        raise InputError(f"'{path}' cannot be read: {str(problem).splitlines()[0]}") from None
-    require(isinstance(held, np.ndarray), f"'{path}' must be one array, not an archive of several")
-    return held
+    return read_array(path, mmap=True)
 
 
 def _sheets(
     paths: Sequence[Path], frames: dict[Path, "polars.DataFrame"], label: str | None, id_column: str | None
 ) -> list[Sheet]:
     text = {column for path in paths if path in frames for column in _text(frames[path], (label, id_column))}
-    codes = _codes([frames[path] for path in paths if path in frames], text)
+    codes = _codes({path: frames[path] for path in paths if path in frames}, text)
     sheets: list[Sheet] = []
     classes: tuple[str, ...] = ()
     for path in paths:
@@ -138,18 +136,18 @@ def _numbers(column: "polars.Series") -> "polars.Series":
     return column.cast(pl.Float64, strict=False).fill_nan(None)
 
 
-def _codes(frames: Sequence["polars.DataFrame"], columns: set[str]) -> dict[str, np.ndarray]:
+def _codes(frames: dict[Path, "polars.DataFrame"], columns: set[str]) -> dict[str, np.ndarray]:
     """The words of each text column, in all files together, sorted: a word's code is its place."""
-    return {
-        column: np.unique(np.concatenate([_words(frame[column]) for frame in frames if column in frame.columns]))
-        for column in columns
-    }
+    words: dict[str, list[np.ndarray]] = {}
+    for path, frame in frames.items():
+        for column in frame.get_columns():
+            if column.name in columns:
+                words.setdefault(column.name, []).append(_words(column, path))
+    return {column: np.unique(np.concatenate(parts)) for column, parts in words.items()}
 
 
-def _words(column: "polars.Series") -> np.ndarray:
-    import polars as pl
-
-    return column.cast(pl.String).fill_null("").to_numpy().astype(str)
+def _words(column: "polars.Series", path: Path) -> np.ndarray:
+    return as_text(column, path).fill_null("").to_numpy().astype(str)
 
 
 def _table(
@@ -166,12 +164,9 @@ def _table(
         held = frame[column]
         with np.errstate(over="ignore"):
             inputs[:, place] = (
-                np.searchsorted(codes[column], _words(held)) if column in codes else _numbers(held).to_numpy()
+                np.searchsorted(codes[column], _words(held, path)) if column in codes else _numbers(held).to_numpy()
             )
-    labels = np.array(frame[label].to_list(), dtype=object)
-    if not frame[label].null_count() and frame[label].dtype.is_numeric():
-        labels = frame[label].to_numpy()
-    return Table(path, inputs, labels, tuple(columns), label)
+    return Table(path, inputs, label_values(frame[label], path), tuple(columns), label)
 
 
 def _sheet(

@@ -69,7 +69,7 @@ def noisy_parts(settings: Noise, level: float, seed: int) -> tuple[Images, Image
     parts = split(len(labels), (0.8, 0.1, 0.1), seed, labels)
     seen = noisy[parts[0]]
     mean, spread = seen.mean((0, 2, 3), keepdims=True), seen.std((0, 2, 3), keepdims=True)
-    images = Images.of((noisy - mean) / spread, labels)
+    images = Images.of((noisy - mean) / spread, labels, layout="channels_first")
     return tuple(images.rows(part) for part in parts)  # type: ignore[return-value]
 
 
