@@ -115,7 +115,7 @@ def test_what_cannot_work_is_refused_before_the_folder_is_made(capsys, arrays, t
         (["digits", "--teacher", "none.onnx"], "teacher 'none.onnx' does not exist"),
         (["digits", "--teacher", "{logits}"], "shape (357, 2), there are 1797 images of 10 classes"),
         (["nothing", "--teacher", "resnet8"], "unknown data set 'nothing'"),
-        (["digits", "--teacher", "resnet8", "--soft-share", "2"], "soft_share must lie in [0, 1]"),
+        (["digits", "--teacher", "resnet8", "--soft-share", "2"], "--soft-share must lie in [0, 1]"),
         (["digits", "--teacher", "resnet8", "--temperature", "0"], "temperature must be a positive number"),
         (["digits", "--teacher", "resnet8", "--temperature-on", "x"], "unknown temperature_on 'x'"),
         (["digits", "--teacher", "resnet8", "--match", "a"], "STUDENT_LAYER:TEACHER_LAYER"),

@@ -77,6 +77,7 @@ def test_every_problem_has_its_exit_code_and_one_line(problem, code, message, ca
 
 def test_the_command_exits_with_the_code(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["softlabel", "nothing"])
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # the command replaces it
     with pytest.raises(SystemExit) as stop:
         entry()
     assert stop.value.code == 2

@@ -81,7 +81,7 @@ def test_a_table_with_soft_labels(tmp_path, capsys):
         (["--soft-labels", "none.npy"], "there is no file 'none.npy'"),
         (["--soft-labels", "cut.npy"], "is not a readable NPY file"),
         (["--epochs", "0"], "epochs must be ≥ 1"),
-        (["--batch-size", "0"], "batch_size must be"),
+        (["--batch-size", "0"], "--batch-size must be"),
         (["--optimiser", "sgd"], "unknown optimiser 'sgd'"),
     ],
 )

@@ -55,7 +55,7 @@ class Ran:
                 found.append("not one line that says why")
         if "onnxruntime" in self.err and "[E:" in self.err:
             found.append("a library's own log")
-        if any(ord(sign) < 32 and sign not in "\n\t" or 127 <= ord(sign) < 160 for sign in self.err + self.out):
+        if any((ord(sign) < 32 and sign not in "\n\t") or 127 <= ord(sign) < 160 for sign in self.err + self.out):
             found.append("control characters")
         if self.code == 0 and "--json" in self.words:
             try:

@@ -25,5 +25,4 @@ def run_and_answer(
         options.answer(found.document)
         return
     show(found.document)
-    print(found)
-    print(f"\nReport: {found.page}")
+    options.say(*found.summary, "", f"Report: {found.page}")

@@ -124,10 +124,10 @@ def _show(result: "Audit") -> None:
         [[c.formula, f"{c.cases:,}", f"{c.failed:,}", f"{c.worst:.2e}"] for c in result.counts],
     )
     certificate = result.certificate
-    print(
+    options.say(
         f"Certificate: mean loss ≤ {certificate.bound:.6g} by this run's own comparison; "
         f"measured {certificate.measured:.6g}."
     )
     if certificate.error_bound is not None:
         limit = f"{certificate.error_bound:.4g}" if certificate.error_bound < 1 else "1 (nothing)"
-        print(f"Mean training error ≤ {limit}; measured {certificate.error_measured:.4g}.")
+        options.say(f"Mean training error ≤ {limit}; measured {certificate.error_measured:.4g}.")

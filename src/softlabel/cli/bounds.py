@@ -51,17 +51,17 @@ def _show(document: dict[str, Any]) -> None:
     options.table(
         f"sufficient for {given.format(**inputs)}", ["family, labels", "neurons", "step", "iterations", "radius"], rows
     )
-    typer.echo("Soft labels need fewer neurons below the crossover margin:")
+    options.say("Soft labels need fewer neurons below the crossover margin:")
     for family, answers in families.items():
         crossing = answers["crossover_gamma"]
-        typer.echo(f"  {family}: {answers['crossover_note'] if crossing is None else f'γ < {crossing:.4g}'}")
+        options.say(f"  {family}: {answers['crossover_note'] if crossing is None else f'γ < {crossing:.4g}'}")
     for note in _notes(families):
-        typer.echo(f"Note: {note}.")
+        options.say(f"Note: {note}.")
     if inputs["width"] is not None:
         _show_guarantees(document)
-    typer.echo("\nWhat these numbers are:")
+    options.say("", "What these numbers are:")
     for line in document["says"]:
-        typer.echo(f"  {line}")
+        options.say(f"  {line}")
 
 
 def _show_guarantees(document: dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ def _show_guarantees(document: dict[str, Any]) -> None:
         for family, answer in document["guarantees"].items()
         for arm in ("soft", "hard")
     ]
-    typer.echo("")
+    options.say("")
     options.table(
         f"what {inputs['width']:,} neurons guarantee",
         ["family, labels", f"error at γ = {inputs['gamma']:g}", f"margin needed for ε = {inputs['epsilon']:g}"],

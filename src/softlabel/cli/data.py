@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch and verify the named data sets.")
+from softlabel.cli import options
 
-_Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
+app = typer.Typer(no_args_is_help=True, help="List, fetch and verify the named data sets.")
 
 
 @app.command("list")
-def list_sets(as_json: _Json = False) -> None:
+def list_sets(as_json: options.Json = False) -> None:
     """Show every data set: examples, classes, size, state and sources.
 
     Example: softlabel data list
@@ -35,9 +35,9 @@ def list_sets(as_json: _Json = False) -> None:
         for entry in CATALOGUE.values()
     ]
     if as_json:
-        _print_json({"folder": str(cache_folder()), "datasets": rows})
+        options.answer({"folder": str(cache_folder()), "datasets": rows})
         return
-    _print_table(
+    options.table(
         f"data sets, kept in {cache_folder()}",
         ["name", "train + test", "classes", "size", "state"],
         [
@@ -52,7 +52,7 @@ def list_sets(as_json: _Json = False) -> None:
         ],
     )
     for row in rows:
-        typer.echo(f"{row['name']} comes from: {', else '.join(row['sources'])}")
+        options.say(f"{row['name']} comes from: {', else '.join(row['sources'])}")
 
 
 @app.command()
@@ -61,7 +61,7 @@ def fetch(
         list[str] | None, typer.Argument(metavar="NAME", help="Data sets, as `data list` names them.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Fetch every data set.")] = False,
-    as_json: _Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Bring data sets into the cache, from the first source that gives files with the right checksums.
 
@@ -85,7 +85,7 @@ def fetch(
             }
         )
     if as_json:
-        _print_json({"datasets": rows})
+        options.answer({"datasets": rows})
         return
     for row in rows:
         said = {
@@ -93,7 +93,7 @@ def fetch(
             "cached": f"already in {row['folder']}, checksums right",
             "fetched": f"fetched from {row['source']} into {row['folder']}, checksums right",
         }
-        typer.echo(f"{row['name']}: {said[row['state']]} ({row['seconds']:.1f} s)")
+        options.say(f"{row['name']}: {said[row['state']]} ({row['seconds']:.1f} s)")
 
 
 @app.command()
@@ -101,7 +101,7 @@ def verify(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Data sets; those in the cache if none is named.")
     ] = None,
-    as_json: _Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Compare every cached file with its pinned SHA-256; exit code 1 if one is missing or corrupted.
 
@@ -115,7 +115,7 @@ def verify(
     cached = [name for name in CATALOGUE if state(name) != "not fetched"]
     found = {name: verify_set(name) for name in (_chosen(names, False) if names else cached)}
     if as_json:
-        _print_json(
+        options.answer(
             {
                 "datasets": [
                     {
@@ -130,7 +130,7 @@ def verify(
     else:
         rows = [[name, file.name, file.state] for name, files in found.items() for file in files]
         embedded = [[name, "embedded in scikit-learn", "right"] for name, files in found.items() if not files]
-        _print_table("checksums", ["data set", "file", "state"], embedded + rows)
+        options.table("checksums", ["data set", "file", "state"], embedded + rows, numbers=False)
     wrong = {
         name: [f"{file.name} is {file.state}" for file in files if file.state != "right"]
         for name, files in found.items()
@@ -152,22 +152,3 @@ def _chosen(names: list[str] | None, every: bool) -> list[str]:
     if not names:
         raise InputError(f"no data set is named: name one of {', '.join(CATALOGUE)}, or give --all")
     return [find(name).name for name in dict.fromkeys(names)]
-
-
-def _print_json(document: dict) -> None:
-    import json
-
-    typer.echo(json.dumps(document, indent=2))
-
-
-def _print_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)

@@ -159,6 +159,6 @@ def _show(document: dict[str, Any]) -> None:
         rows,
     )
     gap = document["arms"]["soft"]["accuracy"] - document["arms"]["hard"]["accuracy"]
-    print(f"Soft − hard: {100 * gap:+.2f} points, one run of each: other seeds may turn it round.")
+    options.say(f"Soft − hard: {100 * gap:+.2f} points, one run of each: other seeds may turn it round.")
     for arm, entry in document["exported"].items():
-        print(f"{arm}: {entry['onnx']} ({entry['bytes']:,} bytes, parity {entry['onnx_parity']:.1e})")
+        options.say(f"{arm}: {entry['onnx']} ({entry['bytes']:,} bytes, parity {entry['onnx_parity']:.1e})")

@@ -40,4 +40,4 @@ def doctor(
     if as_json:
         options.answer(found.document())
     else:
-        print(found)
+        options.say(*str(found).split("\n"))

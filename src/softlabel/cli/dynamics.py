@@ -124,7 +124,7 @@ def _sweep(found, data: str, out, as_json: bool) -> None:
         return
     options.table(f"{data}, {found.title}", found.heads, found.lines)
     for sentence in found.says:
-        print(sentence)
+        options.say(sentence)
 
 
 def _draw(answer: dict[str, Any], out) -> None:
@@ -155,14 +155,15 @@ def _show(answer: dict[str, Any]) -> None:
             for row in (answer["curve"][place] for place in shown)
         ],
     )
-    print(f"Largest deviation of prediction from simulation: {answer['deviation']:.2%} of ‖f(0) − y‖.")
+    options.say(f"Largest deviation of prediction from simulation: {answer['deviation']:.2%} of ‖f(0) − y‖.")
     if answer["kernel_drift"] is not None:
-        print(f"The kernel moved by {answer['kernel_drift']:.2%} (largest change of an H_k).")
+        options.say(f"The kernel moved by {answer['kernel_drift']:.2%} (largest change of an H_k).")
     slowest, largest = answer["poles"]["slowest_excited"], answer["poles"]["largest"]
-    print(f"Poles from {slowest:.3g} to {largest:.4g}; steps must stay below {answer['largest_step']:.3g}.")
+    options.say(f"Poles from {slowest:.3g} to {largest:.4g}; steps must stay below {answer['largest_step']:.3g}.")
     if answer["limit"] is not None:
         limit = answer["limit"]
-        print(f"Limit: mean (y − f)² = {limit['error']:.3g}; Theorem 1 as printed says {limit['printed_error']:.3g}.")
+        printed = limit["printed_error"]
+        options.say(f"Limit: mean (y − f)² = {limit['error']:.3g}; Theorem 1 as printed says {printed:.3g}.")
     for found in answer["assumptions"]:
         state = {True: "holds", False: "fails", None: "unknown"}[found["holds"]]
-        print(f"{found['name']}: {state}; {found['meaning']}.")
+        options.say(f"{found['name']}: {state}; {found['meaning']}.")

@@ -5,14 +5,15 @@ so `--help` answers at once; each verb imports what it needs when it runs.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from softlabel import __version__
-from softlabel.cli import data, results
+from softlabel.cli import data, results, terminal
 from softlabel.cli.audit import audit
 from softlabel.cli.bounds import bounds
 from softlabel.cli.distill import distill
@@ -56,7 +57,7 @@ app.command()(results.cite)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"softlabel {__version__}")
+        terminal.say(f"softlabel {__version__}")
         raise typer.Exit
 
 
@@ -73,38 +74,55 @@ def _root(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error is one line on stderr."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = typer.main.get_command(app).main(arguments, prog_name="softlabel", standalone_mode=False)
+        code = typer.main.get_command(app).main(words, prog_name="softlabel", standalone_mode=False)
         if code == INTERRUPTED:  # Typer turns an interrupt into this code
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except typer.TyperException as problem:
         message = problem.format_message()
-        return _say(message, 2) if message else 0  # empty: a group was called without a verb and showed its help
+        return _fail(message, 2) if message else 0  # empty: a group was called without a verb and showed its help
     except InputError as problem:
-        return _say(str(problem), 2)
+        return _fail(_named_as_option(str(problem), words), 2)
     except SoftlabelError as problem:
-        return _say(str(problem), 1)
+        return _fail(str(problem), 1)
     except (KeyboardInterrupt, typer.Abort):
-        return _say("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _fail("interrupted", INTERRUPTED)
+    except OSError as problem:
+        where = "" if problem.filename is None else f"'{problem.filename}': "
+        return _fail(f"{where}{problem.strerror or problem}", 1)
+    except MemoryError as problem:
+        return _fail(f"the memory of this machine does not suffice ({problem}); take less data or smaller models", 1)
     except Exception as problem:
         if os.environ.get("SOFTLABEL_DEBUG"):
             raise
-        return _say(f"unexpected {type(problem).__name__}: {problem} (SOFTLABEL_DEBUG=1 shows where)", 1)
+        return _fail(f"unexpected {type(problem).__name__}: {problem} (SOFTLABEL_DEBUG=1 shows where)", 1)
 
 
 def main() -> None:
     """The `softlabel` command."""
-    sys.exit(run())
+    terminal.open_streams()
+    code = run()
+    try:
+        sys.stdout.flush()
+    except terminal.OutputError as problem:
+        code = _fail(str(problem), code or 1)
+    sys.exit(code)
 
 
-def _say(message: str, code: int) -> int:
-    print(f"softlabel: {_one_line(message)}", file=sys.stderr)
+def _fail(message: str, code: int) -> int:
+    terminal.complain(message)
     return code
 
 
-def _one_line(message: str) -> str:
-    return " ".join(message.split())
+def _named_as_option(message: str, words: Sequence[str]) -> str:
+    """The library names a parameter that has a wrong value; at the command line it is an option."""
+    found = re.match(r"(\w+)(?= must )", message)
+    if found is None:
+        return message
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    options = {each.name: max(each.opts, key=len) for each in command.params if each.param_type_name == "option"}
+    return options.get(found[1], found[1]) + message[found.end() :]

@@ -6,6 +6,7 @@ import typer
 
 from softlabel.cli import options
 from softlabel.cli.groups import DataChoice, grouped
+from softlabel.cli.terminal import plain_text
 
 if TYPE_CHECKING:
     from softlabel.theory.margin import Margin, Progress
@@ -94,8 +95,8 @@ def compute_margin(x, y, what: str, settings: dict[str, Any]) -> "Margin":
 
     if not console.is_terminal:
         return compute(x, y, **settings)
-    with console.status(what) as status:
-        return compute(x, y, watch=lambda at: status.update(line(at)), **settings)
+    with console.status(plain_text(what)) as status:
+        return compute(x, y, watch=lambda at: status.update(plain_text(line(at))), **settings)
 
 
 def _document(found: "Margin", data: str) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def _show(answer: dict[str, Any]) -> None:
     )
     for row in results:
         if row["zero"] is not None:
-            print(f"γ* = 0: {row['zero']['reason']}.")
+            options.say(f"γ* = 0: {row['zero']['reason']}.")
     for row in answer.get("starts", []):
-        print(f"start of width {row['width']:,}, seed {row['seed']}: γ_m = {row['gamma']:.4g}")
-    print(f"Asymptotic: {answer['asymptotic']}.")
+        options.say(f"start of width {row['width']:,}, seed {row['seed']}: γ_m = {row['gamma']:.4g}")
+    options.say(f"Asymptotic: {answer['asymptotic']}.")

@@ -1,11 +1,13 @@
 """Options that several verbs share, and how every verb answers."""
 
-import json
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from softlabel.cli.terminal import answer, note, say, table
+
+__all__ = ["answer", "note", "say", "table"]
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A data set's name, or a CSV, Parquet, NPZ or NPY file.")]
 Label = Annotated[str | None, typer.Option(help="Label column of a file.")]
@@ -36,17 +38,6 @@ BatchSize = Annotated[int | None, typer.Option(min=1, help="Rows a step; by defa
 Out = Annotated[Path | None, typer.Option(help="Folder for what the run leaves behind.")]
 
 
-def answer(document: dict[str, Any]) -> None:
-    """Print the one JSON document of a verb."""
-    json.dump(document, sys.stdout, indent=2)
-    sys.stdout.write("\n")
-
-
-def note(message: str) -> None:
-    """A line for the person at the terminal; stdout stays free for the answer."""
-    print(message, file=sys.stderr)
-
-
 def whole_numbers(words: str, name: str) -> list[int]:
     """Whole numbers from 1 on, given with commas, each once and in order; `name` is the option's, for the error."""
     from softlabel.errors import InputError
@@ -73,17 +64,3 @@ def numbers(words: str, name: str, infinite: bool = False) -> list[float]:
     if any(math.isnan(number) or number < 0 or (math.isinf(number) and not infinite) for number in found):
         raise InputError(f"{name} must be numbers from 0 on{' or inf' if infinite else ''}, got '{words}'")
     return found
-
-
-def table(title: str, header: list[str], rows: list[list[str]]) -> None:
-    """Print a table, its first column to the left and numbers to the right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-    for place, name in enumerate(header):
-        shown.add_column(name, justify="left" if place == 0 else "right")
-    for row in rows:
-        shown.add_row(*row)
-    Console().print(shown)

@@ -155,22 +155,20 @@ def _show(
     accuracy: float | None,
     log_loss: float | None,
 ) -> None:
-    from rich.markup import escape
-
     names = range(1, len(rows) + 1) if rows.ids is None else rows.ids.to_list()
     places = likely.argmax(axis=1)
     options.table(
         f"first {SHOWN} of {len(rows):,} rows" if len(rows) > SHOWN else "predictions",
-        ["row" if rows.ids is None else escape(rows.ids.name), "class", "probability"],
+        ["row" if rows.ids is None else rows.ids.name, "class", "probability"],
         [
-            [escape(str(name)), escape(held.classes[place]), f"{each[place]:.4f}"]
+            [name, held.classes[place], f"{each[place]:.4f}"]
             for name, place, each in list(zip(names, places.tolist(), likely, strict=True))[:SHOWN]
         ],
     )
     options.table(
         "predicted classes",
         ["class", "rows", "share"],
-        [[escape(name), f"{count:,}", f"{count / len(rows):.1%}"] for name, count in counts.items()],
+        [[name, f"{count:,}", f"{count / len(rows):.1%}"] for name, count in counts.items()],
     )
     if accuracy is not None and log_loss is not None:
-        print(f"Accuracy {accuracy:.2%}, log loss {log_loss:.4f}.")
+        options.say(f"Accuracy {accuracy:.2%}, log loss {log_loss:.4f}.")

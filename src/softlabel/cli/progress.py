@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from softlabel.cli.terminal import note
+from softlabel.printable import printable
+
 if TYPE_CHECKING:
     from softlabel.lab import Progress as Standing
 
@@ -15,16 +18,15 @@ def step_progress(what: str, steps: int) -> Iterator[Callable[[int, Any], None]]
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task(what, total=steps)
+        bar = progress.add_task(printable(what), total=steps)
         yield lambda step, weights: progress.update(bar, completed=step)
 
 
 @contextmanager
 def study_progress() -> Iterator[Callable[["Standing"], None]]:
     """Yields a watcher for `run_study`: a bar for the stage at a terminal, a line now and then elsewhere."""
-    import sys
     import time
 
     from rich.console import Console
@@ -32,11 +34,11 @@ def study_progress() -> Iterator[Callable[["Standing"], None]]:
 
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[rest]}"),
+        TextColumn("{task.fields[rest]}", markup=False),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         stages: dict[str, Any] = {}
@@ -50,11 +52,11 @@ def study_progress() -> Iterator[Callable[["Standing"], None]]:
             )
             rest = ", ".join(part for part in (rate, left, f"{at.failed} failed" if at.failed else "") if part)
             if at.stage not in stages:
-                stages[at.stage] = bars.add_task(at.stage, total=at.bundles, rest="")
+                stages[at.stage] = bars.add_task(printable(at.stage), total=at.bundles, rest="")
             bars.update(stages[at.stage], completed=at.done, rest=rest)
             if not console.is_terminal and (time.monotonic() - said > 15 or at.done == at.bundles):
                 said = time.monotonic()
-                print(f"{at.stage}: {at.done} of {at.bundles} bundles, {rest}".rstrip(", "), file=sys.stderr)
+                note(f"{at.stage}: {at.done} of {at.bundles} bundles, {rest}".rstrip(", "))
 
         yield watch
 

@@ -76,7 +76,7 @@ def _show(document: dict) -> None:
         )
     for row in {row["dataset"]: row for row in document["rows"]}.values():
         printed = f" (paper {row['paper']['teacher']:.2f})" if row["paper"] else ""
-        print(f"teacher, {row['dataset']}: {row['teacher']:.2f}%{printed}")
+        options.say(f"teacher, {row['dataset']}: {row['teacher']:.2f}%{printed}")
     runs = document["rows"][0]["gap"]["runs"]
     options.table(
         f"test accuracy in %, {document['settings']['data']}, {runs} runs, each arm with settings of its own choice",

@@ -66,7 +66,7 @@ def show(run: Run, as_json: options.Json = False) -> None:
     options.table(f"{run}: {answer['study']}", ["bundle", "status", "cells", "attempts", "time"], rows)
     for row in answer["bundles"]:
         if row["reason"]:
-            print(f"{row['name']}: {row['reason']}")
+            options.say(f"{row['name']}: {row['reason']}")
 
 
 @app.command()
@@ -88,7 +88,7 @@ def export(
     from softlabel.studies.running import open_ledger
 
     if to.suffix not in (".parquet", ".csv"):
-        raise InputError(f"--to must end in .parquet or .csv, got '{to}'")
+        raise InputError(f"to must end in .parquet or .csv, got '{to}'")
     with open_ledger(run) as ledger:
         rows = [{name: _plain(value) for name, value in row.items()} for row in ledger.rows()]
     table = polars.DataFrame(rows, infer_schema_length=None)
@@ -98,7 +98,7 @@ def export(
     if as_json:
         options.answer({"file": str(to), "rows": table.height, "columns": table.columns})
     else:
-        print(f"{table.height} cells written to {to}")
+        options.say(f"{table.height} cells written to {to}")
 
 
 def report(run: Run, as_json: options.Json = False) -> None:
@@ -112,7 +112,7 @@ def report(run: Run, as_json: options.Json = False) -> None:
     if as_json:
         options.answer(done.document)
     else:
-        print(f"Report: {done.page}")
+        options.say(f"Report: {done.page}")
 
 
 def cite(
@@ -133,7 +133,7 @@ def cite(
     if as_json:
         options.answer({"bibtex": found})
     else:
-        print("\n\n".join(found))
+        options.say(*"\n\n".join(found).splitlines())
 
 
 def _state(run: Path) -> dict[str, Any]:

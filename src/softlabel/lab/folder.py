@@ -1,6 +1,5 @@
 """The run folder: settings.toml, ledger.sqlite, environment.json, report.html, figures/."""
 
-import json
 import os
 import platform
 import tomllib
@@ -13,6 +12,7 @@ from typing import Any
 import tomli_w
 from filelock import FileLock, Timeout
 
+from softlabel.documents import json_text
 from softlabel.errors import InputError, SoftlabelError, require
 from softlabel.lab.cells import Study
 from softlabel.lab.ledger import Ledger
@@ -61,7 +61,7 @@ def _claim(ledger: Ledger, folder: Path, study: Study, threads: int) -> None:
     if held is None:
         with _explained(folder):
             write_text(folder / "settings.toml", tomli_w.dumps({"study": study.name, **_without_none(settings)}))
-            write_text(folder / "environment.json", json.dumps(environment(), indent=2) + "\n")
+            write_text(folder / "environment.json", json_text(environment()) + "\n")
         ledger.note(study=study.name, settings=settings, threads=threads, environment=environment())
         return
     if held != study.name:

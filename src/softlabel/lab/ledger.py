@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.documents import json_text
 from softlabel.errors import InputError, SoftlabelError
 from softlabel.lab.cells import Bundle, Outcome
 
@@ -92,7 +93,7 @@ class Ledger:
         """Note values by name, all or none."""
         with self._explained(), self._transaction():
             for name, value in values.items():
-                text = json.dumps(value, ensure_ascii=False)
+                text = json_text(value, indent=None)
                 self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
 
     def status(self) -> dict[str, str]:

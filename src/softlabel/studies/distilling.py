@@ -5,7 +5,6 @@ every arm after every epoch.
 """
 
 import copy
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +17,7 @@ from torch import Tensor, nn
 
 from softlabel.data import split
 from softlabel.data.image_sets import ImageSet
+from softlabel.documents import json_text
 from softlabel.errors import require
 from softlabel.export import export_onnx, save_student
 from softlabel.networks.deep import (
@@ -148,7 +148,7 @@ def distill(
     }  # fmt: skip
     if folder is not None:
         document["exported"] = _export(students, parts.test, about, folder)
-        write_text(folder / "results.json", json.dumps(document, indent=2) + "\n")
+        write_text(folder / "results.json", json_text(document) + "\n")
     return Distilled(document, students)  # type: ignore[arg-type]
 
 

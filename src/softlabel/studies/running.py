@@ -1,6 +1,5 @@
 """How a study of the papers, or a question about a user's data, is run, judged and reported."""
 
-import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from softlabel.documents import json_text
 from softlabel.errors import InputError, UnavailableError, require, unknown
 from softlabel.lab import LEDGER, Ledger, Progress, cores, make_executor, read_results, run_study
 from softlabel.numerics.files import write_text
@@ -179,7 +179,7 @@ def rebuild(folder: Path) -> Answer:
     judged = module.Judgement(settings, results) if name in STUDIES else module.Judgement(settings, results, facts)
     page = write_page(module.page(judged, environment, again), folder)
     document = module.document(judged, str(page))
-    write_text(folder / "results.json", json.dumps(document | {"report": page.name}, indent=1) + "\n")
+    write_text(folder / "results.json", json_text(document | {"report": page.name}, indent=1) + "\n")
     return Answer(document, module.summary(judged), page)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from softlabel.printable import printable
+
 Severity = Literal["mistake", "hint"]
 
 # every name there is, the gravest first
@@ -111,7 +113,7 @@ class Examination:
             last = "No known mistake was found."
         else:
             last = f"{_count(mistakes, 'mistake')}, {_count(hints, 'hint')}."
-        looked_at = "\n".join(f"Examined: {one}" for one in self.examined)
+        looked_at = "\n".join(f"Examined: {printable(one)}" for one in self.examined)
         return "\n\n".join([looked_at, *map(str, self.findings), last])
 
 

@@ -1,7 +1,6 @@
 """records.json: what `softlabel train --out` keeps of its students' courses, for `doctor`."""
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.documents import json_text
 from softlabel.errors import InputError
 from softlabel.networks import Labels, Student, TrainingRun
 from softlabel.numerics.files import write_text
@@ -47,17 +47,13 @@ def write_records(
     }
     for place, trained in enumerate(run or ()):
         document["students"][place] |= {
-            "records": {name: [_plain(value) for value in values] for name, values in trained.records.items()},
+            "records": {name: list(values) for name, values in trained.records.items()},
             "held": on_the_ball(trained.network, trained.settings),
             "held_out_error": held_out[place],
         }
     path = folder / RECORDS
-    write_text(path, json.dumps(document, allow_nan=False) + "\n")
+    write_text(path, json_text(document, indent=None) + "\n")
     return path
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def read_records(folder: Path) -> dict[str, Any]:
