@@ -9,15 +9,15 @@ from softlabel.errors import InputError
 from softlabel.numerics.files import replacing
 
 
-def save_tensors(path: Path, tensors: Mapping[str, Tensor], kind: str, metadata: Mapping[str, str]) -> None:
+def save_tensors(path: Path | str, tensors: Mapping[str, Tensor], kind: str, metadata: Mapping[str, str]) -> None:
     """Write tensors and metadata, marked as this kind of file, whole or not at all."""
     from safetensors.torch import save_file
 
-    with replacing(path) as part:
+    with replacing(Path(path)) as part:
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part, {"format": kind, **metadata})
 
 
-def read_tensors(path: Path, kind: str, what: str, remedy: str = "") -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_tensors(path: Path | str, kind: str, what: str, remedy: str = "") -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata of a file of this kind; `what` names it in errors, e.g. "two-layer student"."""
     from safetensors import SafetensorError, safe_open
 
@@ -33,7 +33,7 @@ def read_tensors(path: Path, kind: str, what: str, remedy: str = "") -> tuple[di
 
 
 def load_tensors(
-    path: Path, kind: str, what: str, required: Set[str], optional: Set[str] = frozenset()
+    path: Path | str, kind: str, what: str, required: Set[str], optional: Set[str] = frozenset()
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The same, where the names of its tensors are known."""
     tensors, metadata = read_tensors(path, kind, what)
