@@ -1,4 +1,4 @@
-"""What `verdict` and `plan` share at the command line: loading a problem, unlabelled rows, the command again."""
+"""What `verdict` and `plan` share at the command line: loading a problem, the command again."""
 
 import shlex
 import sys
@@ -9,8 +9,6 @@ from softlabel.cli import options
 from softlabel.cli.groups import DataChoice
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from softlabel.data.problem import Problem
 
 
@@ -26,25 +24,6 @@ def load_practice(given: DataChoice, id_column: str | None, seed: int, test: Pat
     for remark in problem.notes:
         options.note(f"note: {remark}")
     return problem
-
-
-def load_transfer(path: Path, problem: "Problem", drop: list[str] | None) -> "np.ndarray":
-    """Unlabelled rows in the problem's column order, from a file with (at least) its columns."""
-    import numpy as np
-
-    from softlabel.data.table_files import read_columns
-    from softlabel.errors import InputError, require
-    from softlabel.numerics.local_files import local_path
-
-    table = read_columns(local_path(path), problem.columns, drop or ())
-    require(
-        table.shape[1] == problem.inputs.shape[1],
-        f"unlabelled rows '{path}' have {table.shape[1]} columns, the data have {problem.inputs.shape[1]}",
-    )
-    if not np.isfinite(table).all():
-        row = int(np.argwhere(~np.isfinite(table))[0][0])
-        raise InputError(f"unlabelled rows '{path}': row {row + 1} has missing or infinite values; fill them in")
-    return table
 
 
 def load_pictures(data: str, classes: str | None, size: int | None, seed: int) -> "Problem":

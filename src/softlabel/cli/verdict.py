@@ -45,11 +45,12 @@ def verdict(
     Example: softlabel verdict heart.csv --label sick --drop patient --transfer unlabelled.csv
     """
     from softlabel.cli.answering import run_and_answer
-    from softlabel.cli.practice import again_command, load_practice, load_transfer
+    from softlabel.cli.practice import again_command, load_practice
     from softlabel.studies.verdict import verdict as ask
+    from softlabel.teachers.asking import read_unlabelled
 
     problem = load_practice(given, taught.id_column, seed, test)
-    unlabelled = None if transfer is None else load_transfer(transfer, problem, given.drop)
+    unlabelled = None if transfer is None else read_unlabelled(transfer, problem, given.drop or ())
     run = partial(
         ask, problem, width=width, metric=metric, margin=margin, seeds=seeds, confidence=confidence,
         transfer=unlabelled, seed=seed, folder=out, again=again_command("verdict"), note=options.note,

@@ -141,6 +141,38 @@ class Problem:
         return digest.hexdigest()[:20]
 
 
+def as_problem(
+    inputs: Any, labels: Any = None, *, scale: str | None = None, seed: int = 0, id_column: str | None = None
+) -> Problem:
+    """The problem that a user's arguments mean.
+
+    inputs      a `Problem` (then without labels), a data set's name or a file, a frame, or an array (n, d)
+    labels      of a file or a frame the name of its label column; else one label per row
+    scale       default: 'standard', and a named data set's own
+    id_column   of a file
+    """
+    if isinstance(inputs, Problem):
+        require(labels is None, "a Problem has its labels already: leave out labels")
+        return inputs
+    if isinstance(inputs, str | Path):
+        require(
+            labels is None or isinstance(labels, str | int),
+            f"labels must be the name of the label column where inputs is a file ('{inputs}'), got "
+            f"{type(labels).__name__}; or pass inputs and labels both as arrays",
+        )
+        require(
+            labels is not None or Path(inputs).suffix.lower() not in (".csv", ".parquet") or not Path(inputs).is_file(),
+            f"'{inputs}' needs to know its label column: pass its name as labels",
+        )
+        return load_problem(inputs, labels, scale=scale, id_column=id_column, seed=seed)
+    if isinstance(labels, str) and hasattr(inputs, "columns"):
+        names = list(inputs.columns)
+        require(labels in names, f"inputs have no column '{labels}' for the labels: there are {few(names)}")
+        labels, inputs = inputs[labels], inputs[[name for name in names if name != labels]]
+    require(labels is not None, "labels are missing: pass one label per row of inputs")
+    return Problem.of(inputs, labels, scale=scale or "standard", seed=seed)
+
+
 def without_held_out(problem: Problem, rows: np.ndarray) -> tuple[np.ndarray, int]:
     """Unlabelled rows (u, d) without those that are validation or test rows of the problem, and how many these are."""
     new = ~meets(rows, np.concatenate([problem.inputs[problem.parts[part]] for part in ("validation", "test")]))

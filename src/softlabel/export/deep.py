@@ -24,12 +24,12 @@ LARGEST = 1e-3  # difference of logits that a parity check allows, relative to t
 SAMPLE = 64
 
 
-def export_onnx(network: nn.Module, example: Tensor, path: Path) -> float:
+def export_onnx(network: nn.Module, example: Tensor, path: str | Path) -> float:
     """Write one ONNX file that takes any number of such images, and compare it with the network on `example` (n, …).
 
     Returns the largest difference of logits over their largest size; a file that differs is refused.
     """
-    network = network.eval().cpu()
+    network, path = network.eval().cpu(), Path(path)
     two = example[:1].expand(2, -1, -1, -1).contiguous()  # a batch of one would be taken for a constant
     said = io.StringIO()  # the exporter talks, in three ways
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -64,7 +64,7 @@ def _parity(network: nn.Module, example: Tensor, path: Path) -> float:
     return difference
 
 
-def save_student(path: Path, network: Prepared, about: Mapping[str, Any]) -> None:
+def save_student(path: str | Path, network: Prepared, about: Mapping[str, Any]) -> None:
     """The student's weights alone, with what is needed to build it again: network, width, classes, image."""
     tensors = {name: value.detach().cpu() for name, value in network.state_dict().items()}
     save_tensors(path, tensors, KIND, {"about": json.dumps(dict(about))})

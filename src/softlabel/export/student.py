@@ -40,7 +40,7 @@ class Exported:
         return next((path for path in self.paths if path.name.endswith(f".{ending}")), None)
 
 
-def export_student(model: StudentModel, folder: Path, name: str, example: np.ndarray) -> Exported:
+def export_student(model: StudentModel, folder: str | Path, name: str, example: np.ndarray) -> Exported:
     """Write a student as files `name`.* and compare each with it on `example`, raw inputs (n, d).
 
     A file whose probabilities differ by more than `TOLERANCE` is refused, and then none is written. The ONNX file holds

@@ -97,12 +97,12 @@ class StudentModel:
         }
         return json.dumps(about)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write everything into one safetensors file."""
         save_tensors(path, self._tensors(), FORMAT, {"about": self._about(), "fingerprint": self.fingerprint})
 
     @classmethod
-    def load(cls, path: Path) -> "StudentModel":
+    def load(cls, path: str | Path) -> "StudentModel":
         """Read what `save` wrote; a file that was changed since is refused."""
         tensors, metadata = read_tensors(path, FORMAT, "student")
         about_text = metadata.get("about", "")

@@ -74,13 +74,13 @@ class TwoLayer:
         tensors = (self.hidden, self.output, self.hidden_bias, self.output_bias)
         return sum(tensor.numel() for tensor in tensors if tensor is not None)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the network as safetensors."""
         tensors = {name: getattr(self, name) for name in _TENSORS if getattr(self, name) is not None}
         save_tensors(path, tensors, FORMAT, {"activation": self.activation})
 
     @classmethod
-    def load(cls, path: Path) -> "TwoLayer":
+    def load(cls, path: str | Path) -> "TwoLayer":
         """Read what `save` wrote."""
         tensors, metadata = load_tensors(path, FORMAT, "two-layer student", set(_TENSORS[:2]), set(_TENSORS[2:]))
         return cls(**tensors, activation=metadata["activation"])

@@ -99,7 +99,7 @@ def distill(
     test_logits: Tensor | None = None,
     teacher_facts: dict[str, Any] | None = None,
     about: dict[str, Any] | None = None,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     watch: Watch | None = None,
 ) -> Distilled:
     """Train the student from hard labels, from smoothed ones (where `smoothing` > 0) and from the teacher.
@@ -113,6 +113,7 @@ def distill(
     about           network, width and classes, so that saved students can be built again
     folder          for checkpoints, the teacher's logits, and the students as safetensors and ONNX
     """
+    folder = None if folder is None else Path(folder)
     training = training or Training()
     objective = objective or Objective(1.0, 4.0)
     check_distillation(parts, teacher, student, training, objective, smoothing, online, match)

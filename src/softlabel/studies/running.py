@@ -50,7 +50,7 @@ def study_module(name: str) -> ModuleType:
     return import_module((STUDIES | QUESTIONS)[name])
 
 
-def study_settings(name: str, preset: str, file: Path | None = None, **changes: Any) -> Any:
+def study_settings(name: str, preset: str, file: str | Path | None = None, **changes: Any) -> Any:
     """Settings of a preset, changed by a TOML file and by name (None: unchanged); unknown names are errors."""
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
@@ -60,7 +60,7 @@ def study_settings(name: str, preset: str, file: Path | None = None, **changes: 
     settings = presets[preset]
     values = settings.model_dump()
     if file is not None:
-        values |= _toml(file, name)
+        values |= _toml(Path(file), name)
     values |= {key: value for key, value in changes.items() if value is not None}
     try:
         return type(settings).model_validate(values)
@@ -102,7 +102,7 @@ def with_data(settings: Any, note: Callable[[str], None]) -> Any:
 def reproduce(
     name: str,
     settings: Any,
-    folder: Path,
+    folder: str | Path,
     *,
     executor: str = "local",
     workers: int | None = None,
@@ -117,7 +117,7 @@ def reproduce(
     threads     of each worker, by default so many that workers do not fight over cores
     again       the command that runs it again, for the page
     """
-    study = study_module(name).study(settings)
+    folder, study = Path(folder), study_module(name).study(settings)
     if executor == "serial":
         workers = 1
     workers = workers or cores()
@@ -167,8 +167,9 @@ def finish_question(
     return rebuild(folder)
 
 
-def rebuild(folder: Path) -> Answer:
+def rebuild(folder: str | Path) -> Answer:
     """Judge a finished run and write its page, from its ledger alone."""
+    folder = Path(folder)
     with open_ledger(folder) as ledger:
         name, held, environment = (ledger.meta(key) for key in ("study", "settings", "environment"))
         again = ledger.meta("again") or f"softlabel reproduce {name} --settings settings.toml"
@@ -183,9 +184,9 @@ def rebuild(folder: Path) -> Answer:
     return Answer(document, module.summary(judged), page)
 
 
-def open_ledger(folder: Path) -> Ledger:
+def open_ledger(folder: str | Path) -> Ledger:
     """The ledger of a run folder that exists."""
-    path = folder / LEDGER
+    path = Path(folder) / LEDGER
     if not path.is_file():
         raise InputError(f"'{folder}' is not a run folder: there is no {LEDGER} in it; `results list` shows runs")
     return Ledger(path)

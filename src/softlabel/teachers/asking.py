@@ -1,12 +1,13 @@
 """`ask_teacher`: one door to teachers, whatever they are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from softlabel.data.problem import Problem, number_table
+from softlabel.data.table_files import read_columns
 from softlabel.errors import InputError, require
 from softlabel.numerics.local_files import local_path, require_regular_file
 from softlabel.teachers.answers import KINDS, TeacherAnswers
@@ -34,7 +35,7 @@ def ask_teacher(
 
     teacher     "auto", a path to an ONNX model or to a file of soft labels, a fitted object with predict_proba, or a
                 function from inputs to (n, K), or (n,) for two classes
-    transfer    (u, d) unlabelled inputs as given, columns in the problem's order, to be answered as well
+    transfer    unlabelled inputs, (u, d) as given with columns in the problem's order or a file, to be answered as well
     output      name of the ONNX model's output
     kind        "logits" or "probabilities"; by default told apart by all answers
     id_column   of a file of soft labels, to be matched with the problem's ids
@@ -94,6 +95,8 @@ def _check_object(teacher: Any) -> None:
 
 def unlabelled_inputs(transfer: Any, problem: Problem) -> np.ndarray:
     """Unlabelled inputs as float32 (u, d); other columns, or numbers that are not finite, are an error."""
+    if isinstance(transfer, str | Path):
+        return read_unlabelled(Path(transfer), problem)
     columns, width = getattr(transfer, "columns", None), problem.inputs.shape[1]
     table = number_table(transfer, "unlabelled rows")
     require(
@@ -102,4 +105,17 @@ def unlabelled_inputs(transfer: Any, problem: Problem) -> np.ndarray:
     if columns is not None and problem.columns is not None:
         for own, other in zip(problem.columns, map(str, columns), strict=True):
             require(own == other, f"unlabelled rows must have the data's columns in order: '{other}' is not '{own}'")
+    return table
+
+
+def read_unlabelled(path: Path, problem: Problem, drop: Sequence[str] = ()) -> np.ndarray:
+    """Unlabelled rows of a file with (at least) the problem's columns, in the problem's order."""
+    table = read_columns(path, problem.columns, drop)
+    require(
+        table.shape[1] == problem.inputs.shape[1],
+        f"unlabelled rows '{path}' have {table.shape[1]} columns, the data have {problem.inputs.shape[1]}",
+    )
+    if not np.isfinite(table).all():
+        row = int(np.argwhere(~np.isfinite(table))[0][0])
+        raise InputError(f"unlabelled rows '{path}': row {row + 1} has missing or infinite values; fill them in")
     return table

@@ -84,13 +84,13 @@ class KernelLimitTeacher:
         """p = μ(κ z(x)), the probability of class +1."""
         return expit(self.logits(inputs, pairs=pairs, seed=seed)[0])
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the teacher as safetensors."""
         metadata = {"kappa": repr(self.kappa), "margin_lower": repr(self.margin_lower)}
         save_tensors(path, {"points": self.points, "weights": self.weights}, FORMAT, metadata)
 
     @classmethod
-    def load(cls, path: Path) -> "KernelLimitTeacher":
+    def load(cls, path: str | Path) -> "KernelLimitTeacher":
         """Read what `save` wrote."""
         tensors, metadata = load_tensors(path, FORMAT, "kernel-limit teacher", {"points", "weights"})
         return cls(tensors["points"], tensors["weights"], float(metadata["kappa"]), float(metadata["margin_lower"]))

@@ -115,7 +115,7 @@ def train_network(
     soft: SoftLabels | None = None,
     teacher: nn.Module | None = None,
     match: FeatureMatch | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | Path | None = None,
     observe: Callable[[int, Epoch], None] | None = None,
 ) -> DeepRun:
     """Train a network in place.
@@ -129,7 +129,7 @@ def train_network(
     if teacher is not None:
         teacher.to(lesson.training.device)
     lesson.check(network.to(lesson.training.device))
-    return Trainer(network, lesson).run(checkpoint, observe)
+    return Trainer(network, lesson).run(None if checkpoint is None else Path(checkpoint), observe)
 
 
 @dataclass(frozen=True, eq=False)

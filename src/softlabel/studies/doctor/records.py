@@ -22,7 +22,7 @@ _SILENT = "relu"  # the one activation whose neurons can be silent
 
 
 def write_records(
-    folder: Path,
+    folder: str | Path,
     students: Sequence[Student],
     labels: dict[str, Labels],
     *,
@@ -51,14 +51,14 @@ def write_records(
             "held": on_the_ball(trained.network, trained.settings),
             "held_out_error": held_out[place],
         }
-    path = folder / RECORDS
+    path = Path(folder) / RECORDS
     write_text(path, json_text(document, indent=None) + "\n")
     return path
 
 
 def read_records(folder: Path) -> dict[str, Any]:
     """What `write_records` wrote; anything else is an error."""
-    path = folder / RECORDS
+    path = Path(folder) / RECORDS
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         held = document["verb"] == "train" and isinstance(document["students"], list)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from softlabel.data.problem import Problem
+from softlabel.data.problem import Problem, as_problem
 from softlabel.errors import InputError, require, unknown
 from softlabel.lab import Progress
 from softlabel.studies.plan.cells import ATTEMPTS, BUNDLE_NEURONS
@@ -59,7 +59,7 @@ def plan(
     epochs: int | None = None,
     batch: int | None = None,
     search_radius: bool = False,
-    scale: str = "standard",
+    scale: str | None = None,
     seed: int = 0,
     folder: Path | str | None = None,
     teacher_output: str | None = None,
@@ -71,7 +71,8 @@ def plan(
 ) -> Plan:
     """The smallest student whose fresh copies reach a test accuracy with probability `share`, on hard and soft labels.
 
-    inputs, labels   a table (array or frame) and its classes, or a `Problem` alone
+    inputs, labels   a table (array or frame) and one label per row; a file, a data set's name or a frame, and the name
+                     of the label column; or a `Problem` alone
     teacher          "auto", an ONNX file, a file of soft labels, a fitted model, a function; deep: also vgg8+3, …
     accuracy         the target, above what the most frequent class gives and at most 1
     widths           the ladder; by default 2, 4, …, 512 neurons (deep: channels of the first layer)
@@ -79,7 +80,7 @@ def plan(
     folder           of the run; the same call goes on where it was interrupted
     """
     say = note or (lambda text: None)
-    problem = inputs if isinstance(inputs, Problem) else Problem.of(inputs, labels, scale=scale, seed=seed)
+    problem = as_problem(inputs, labels, scale=scale, seed=seed, id_column=id_column)
     if family not in LADDERS:
         raise unknown("family", family, LADDERS)
     deep = family != "two-layer"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.data.problem import Problem, without_held_out
+from softlabel.data.problem import Problem, as_problem, without_held_out
 from softlabel.errors import require
 from softlabel.lab import Progress
 from softlabel.lab.scores import example_scores, find_metric
@@ -53,7 +53,7 @@ def verdict(
     epochs: int | None = None,
     batch: int | None = None,
     search_radius: bool = False,
-    scale: str = "standard",
+    scale: str | None = None,
     seed: int = 0,
     folder: Path | str | None = None,
     teacher_output: str | None = None,
@@ -65,18 +65,19 @@ def verdict(
 ) -> Verdict:
     """Does a student of this width learn more from the teacher's soft labels than from hard ones, beyond seed noise?
 
-    inputs, labels   a table (array or frame) and its classes, or a `Problem` alone
+    inputs, labels   a table (array or frame) and one label per row; a file, a data set's name or a frame, and the name
+                     of the label column; or a `Problem` alone
     teacher          "auto", an ONNX file, a file of soft labels, a fitted model, or a function
     metric           accuracy, balanced accuracy, auc or log loss
     margin           equivalence margin in points (hundredths): a gap within it does not matter
     seeds            at most so many for each arm; looks are planned so that the error rate is 1 − confidence in all
-    transfer         unlabelled inputs, a table or frame with the data's columns: an arm of its own learns from the
-                     teacher's labels on them too
+    transfer         unlabelled inputs, a file, table or frame with the data's columns: an additional arm learns from
+                     the teacher's labels on them too
     folder           of the run; the same call goes on where it was interrupted
     note             called with lines for people as they come up
     """
     say = note or (lambda text: None)
-    problem = inputs if isinstance(inputs, Problem) else Problem.of(inputs, labels, scale=scale, seed=seed)
+    problem = as_problem(inputs, labels, scale=scale, seed=seed, id_column=id_column)
     metric = find_metric(metric)
     _check(width, margin, seeds, confidence)
     check_width(width, problem)
