@@ -14,7 +14,9 @@ import onnx
 import polars as pl
 
 ODD_NUMBERS = (-1, 0, 1, 2, 7, 2**31 - 1, 2**31, 2**63 - 1, -(2**63))
-ODD_TEXTS = ("", " ", "NaN", "[/a]", "\x1b[31m", "$\\frac{$", "{}", "[]", "null", "=1+1", "../../x", "é" * 40, "a" * 5000)
+ODD_TEXTS = (
+    "", " ", "NaN", "[/a]", "\x1b[31m", "$\\frac{$", "{}", "[]", "null", "=1+1", "../../x", "é" * 40, "a" * 5000,
+)  # fmt: skip
 
 
 def change_bytes(data: bytes, dice: Random) -> bytes:
@@ -135,9 +137,10 @@ def change_npz(data: bytes, dice: Random) -> bytes:
     elif kind == 4:
         members[name] = _npy(array.astype(complex) if array.dtype.kind in "fiu" else np.zeros((2, 2, 2, 2, 2)))
     elif kind == 5:
-        members[name] = members[name].replace(b"'shape': (", b"'shape': (9" + bytes(str(10 ** dice.randrange(3, 17)), "ascii"), 1)
+        larger = f"'shape': (9{10 ** dice.randrange(3, 17)}".encode()
+        members[name] = members[name].replace(b"'shape': (", larger, 1)
     elif kind == 6:
-        members[dice.choice(("../evil.npy", "/x.npy", "", "y", "images.npy.npy"))] = members.pop(name)
+        members[dice.choice(("../evil.npy", "/x.npy", ".npy", "y", "images.npy.npy"))] = members.pop(name)
     elif kind == 7:
         members[name] = _npy(np.zeros((0, *array.shape[1:])))
     else:
@@ -226,7 +229,8 @@ def change_ledger(path: Path, dice: Random) -> None:
     with sqlite3.connect(path) as db:
         table = dice.choice(("meta", "bundles", "outcomes", "arrays"))
         columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-        odd: Any = dice.choice((*ODD_TEXTS, *ODD_NUMBERS[:6], None, b"\x00\xff", 1.5, "[-1]", "[1099511627776, 4096]", "|O"))
+        shapes = ("[-1]", "[1099511627776, 4096]", "|O")
+        odd: Any = dice.choice((*ODD_TEXTS, *ODD_NUMBERS[:6], *shapes, None, b"\x00\xff", 1.5))
         statements = [
             (f"UPDATE OR IGNORE {table} SET {dice.choice(columns)} = ?", (odd,)),
             (f"UPDATE OR REPLACE {table} SET {dice.choice(columns)} = ?", (odd,)),

@@ -1,9 +1,13 @@
-"""The watched process: python -m tests.faults.server PLACE. Reads commands (JSON lists), a line each, and answers with JSON."""
+"""The watched process: python -m tests.faults.server PLACE.
+
+It reads commands, a JSON list of words on each line, and answers each with a JSON object on one line.
+"""
 
 import json
 import os
 import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ CHANGES = {
 }  # fmt: skip
 SOCKETS = ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
 LOADED = ("pickle.find_class", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
+CACHES = ("home/.cache/softlabel", "home/.cache/matplotlib")  # matplotlib keeps a list of the fonts there are
 LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -21,8 +26,7 @@ class Watch:
     """Notes what Python itself is asked to do; native code is watched by its traces."""
 
     def __init__(self, place: Path) -> None:
-        self.allowed = tuple(f"{place}/{name}" for name in ("out", "home/.cache/softlabel", "home/.cache/matplotlib",
-                                                            "temporary/std")) + ("/dev/", "/proc/self/")  # fmt: skip
+        self.allowed = (*(f"{place}/{name}" for name in ("out", "temporary", *CACHES)), "/dev/", "/proc/self/")
         self.on = False
         self.reset()
 
@@ -39,8 +43,6 @@ class Watch:
             writes = (flags or 0) & WRITING if mode is None else any(sign in mode for sign in "wax+")
             if writes and isinstance(path, str | bytes):
                 self._touch(path)
-        elif event == "sqlite3.connect":
-            pass  # opening is not writing; the traces in the folders tell
         elif event in CHANGES:
             self._touch(arguments[CHANGES[event]])
         elif event in SOCKETS:
@@ -62,9 +64,7 @@ def snapshot(place: Path) -> dict[str, tuple[int, int]]:
     for folder, folders, names in os.walk(place):
         if Path(folder) == place:
             folders[:] = [name for name in folders if not name.startswith("out") and name != "temporary"]
-        folders[:] = [
-            name for name in folders if Path(folder, name) not in (place / "home/.cache/softlabel", place / "home/.cache/matplotlib")
-        ]
+        folders[:] = [name for name in folders if Path(folder, name) not in [place / cache for cache in CACHES]]
         for name in names:
             state = os.lstat(Path(folder, name))
             found[str(Path(folder, name))] = (state.st_size, state.st_mtime_ns)
@@ -107,32 +107,28 @@ def preload() -> None:
     """Import what verbs import when they run, so that their own imports are not counted."""
     import distributed  # noqa: F401
     import matplotlib.pyplot  # noqa: F401
-    import onnxruntime  # noqa: F401
     import polars  # noqa: F401
     import sklearn.ensemble  # noqa: F401
     import torch
 
-    import softlabel.studies  # noqa: F401
+    import softlabel.studies
+    import softlabel.teachers.onnx_session  # noqa: F401
 
     torch.set_num_threads(1)
 
 
 def reset_peak() -> None:
     """Begin a new peak of resident memory, where the system can."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def peak() -> float:
     """Largest resident memory in megabytes."""
-    try:
+    with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-    except OSError:
-        pass
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

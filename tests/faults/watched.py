@@ -21,7 +21,12 @@ MEMORY = 1500  # resident megabytes that no command of these tests may exceed
 
 @dataclass
 class Ran:
-    """What a command did. `touched` are files opened for writing, made, renamed or removed outside the allowed places."""
+    """What a command did.
+
+    touched     files written, made, renamed or removed outside the allowed places
+    sockets     addresses asked for that are not of this machine
+    loaded      pickles loaded, processes started
+    """
 
     words: list[str]
     code: int | None
@@ -83,7 +88,7 @@ class Watched:
     def __init__(self, place: Path) -> None:
         self.place = place
         (place / "home").mkdir(parents=True, exist_ok=True)
-        (place / "temporary").mkdir(exist_ok=True)
+        (place / "temporary" / "files").mkdir(parents=True, exist_ok=True)
         self._process: subprocess.Popen | None = None
 
     def __enter__(self) -> "Watched":
@@ -120,6 +125,7 @@ class Watched:
                 **os.environ,
                 "HOME": str(home),
                 "XDG_CACHE_HOME": str(home / ".cache"),
+                "TMPDIR": str(self.place / "temporary" / "files"),
                 "OMP_NUM_THREADS": "1",
                 "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
             }
