@@ -41,7 +41,7 @@ class Watch:
         if event == "open":
             path, mode, flags = arguments
             writes = (flags or 0) & WRITING if mode is None else any(sign in mode for sign in "wax+")
-            if writes and isinstance(path, str | bytes):
+            if writes:
                 self._touch(path)
         elif event in CHANGES:
             self._touch(arguments[CHANGES[event]])
@@ -53,6 +53,8 @@ class Watch:
             self.loaded.append(f"{event} {arguments!r}"[:200])
 
     def _touch(self, path: Any) -> None:
+        if isinstance(path, int):  # a file that is open already
+            return
         name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100
         if not name.startswith(self.allowed) and "__pycache__" not in name:
             self.touched.append(name)
