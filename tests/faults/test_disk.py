@@ -49,7 +49,7 @@ def test_a_full_disk(small_disk, tmp_path):
     _, errors = driver.communicate(timeout=120)
     assert driver.returncode == 1
     assert len(errors.strip().splitlines()) == 1
-    assert "is full; free some space; what was finished is safe" in errors
+    assert "is full; free some space; bundles that were finished are kept" in errors
     kept = contents(folder)
     assert len(kept["bundles"]) >= 2
     filler.unlink()
@@ -82,5 +82,5 @@ def test_a_folder_that_is_read_only_from_the_start(small_disk):
     driver = start(small_disk / "run", "serial", 0.0)
     _, errors = driver.communicate(timeout=120)
     assert driver.returncode == 1
-    assert "cannot be written: Read-only file system; choose another --out" in errors
+    assert "cannot be written: Read-only file system; choose another place" in errors
     remount(small_disk, "rw")

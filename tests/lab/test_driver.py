@@ -1,13 +1,15 @@
 """A study from beginning to end: what is there is not done again, and every way of running it gives the same bits."""
 
 import json
+import sqlite3
 import tomllib
 
 import pytest
 
 from softlabel.errors import InputError, SoftlabelError
-from softlabel.lab import Ledger, Progress, cores, make_executor, read_results, run_study
+from softlabel.lab import Ledger, Progress, claim_folder, cores, make_executor, read_results, run_study
 from softlabel.lab.executors import Serial
+from tests.faults.disks import files_up_to
 from tests.lab.toys import contents, toy
 
 
@@ -74,8 +76,42 @@ def test_reading_an_unfinished_study_says_what_is_missing(tmp_path):
 def test_a_resumed_run_keeps_its_thread_count(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, executor=Counting(2), threads=1)
-    results = run(tmp_path, threads=2)
+    with pytest.raises(InputError, match="2 finished bundles computed with threads = 1; with 2 sums would round"):
+        run(tmp_path, threads=2)
+    results = run(tmp_path, threads=None, default_threads=2)
     assert {outcome.metrics["threads"] for _, outcome in results["second"]} == {1}
+
+
+@pytest.mark.parametrize("held", [100_000, -3, "many", None, 7])
+def test_a_wrong_thread_count_is_replaced_while_nothing_is_finished(tmp_path, held):
+    """As an earlier version kept it: the next start must not die of it."""
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, watch=interrupt)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.note(threads=held)
+    results = run(tmp_path, threads=1)
+    assert {outcome.metrics["threads"] for _, outcome in results["second"]} == {1}
+
+
+def test_an_impossible_thread_count_of_finished_bundles_is_for_the_user_to_settle(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, executor=Counting(2))
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.note(threads=100_000)
+    with pytest.raises(InputError, match="threads = 100000, which cannot be: give the threads to go on with"):
+        run(tmp_path, threads=None)
+    run(tmp_path, threads=1)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 100_000])
+def test_thread_counts_that_no_machine_has_are_refused_before_anything_is_written(tmp_path, threads):
+    with pytest.raises(InputError, match=f"threads must be a whole number from 1 to 1,024, got {threads}"):
+        run(tmp_path / "run", threads=threads)
+    assert not (tmp_path / "run").exists()
+
+
+def interrupt(at: Progress) -> None:
+    raise KeyboardInterrupt
 
 
 def test_folders_of_others_are_refused_and_left_as_they_are(tmp_path):
@@ -90,9 +126,100 @@ def test_folders_of_others_are_refused_and_left_as_they_are(tmp_path):
     assert contents(tmp_path / "toy") == before
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.png").write_bytes(b"cat")
-    with pytest.raises(InputError, match=r"holds other things \(cat.png\) and no ledger"):
+    with pytest.raises(InputError, match=r"holds other things \(cat.png\) and no run"):
         run(tmp_path / "photos")
-    assert sorted(path.name for path in (tmp_path / "photos").iterdir()) in (["cat.png"], [".driver.lock", "cat.png"])
+    assert sorted(path.name for path in (tmp_path / "photos").iterdir()) == ["cat.png"]
+
+
+def test_what_a_killed_process_left_half_written_is_no_stranger(tmp_path):
+    (tmp_path / ".settings.toml-0123456789ab.part").write_text("stud")
+    run(tmp_path)
+
+
+def test_a_run_that_lost_its_ledger_begins_anew_and_says_so(tmp_path, caplog):
+    run(tmp_path)
+    before = contents(tmp_path)
+    (tmp_path / "results.json").write_text("{}")
+    (tmp_path / "ledger.sqlite").unlink()
+    with pytest.raises(InputError, match=r"other settings \(cells = 12, now 6\)"):
+        run(tmp_path, toy(cells=6))
+    run(tmp_path)
+    assert "has lost its ledger: it begins anew" in caplog.text
+    assert contents(tmp_path) == before
+
+
+def test_a_ledger_that_is_removed_under_the_run_is_not_called_safe(tmp_path):
+    def remove(at: Progress) -> None:
+        if at.done == 2:
+            (tmp_path / "ledger.sqlite").unlink()
+
+    with pytest.raises(
+        SoftlabelError, match="was moved or removed while its run was at work, and what it held is gone"
+    ):
+        run(tmp_path, watch=remove)
+
+
+def test_damaged_bundles_are_computed_again_and_nothing_else_is(tmp_path, caplog):
+    run(tmp_path)
+    before = contents(tmp_path)
+    database = sqlite3.connect(tmp_path / "ledger.sqlite")
+    database.execute("UPDATE arrays SET data = zeroblob(length(data)) WHERE bundle IN (SELECT key FROM bundles "
+                     "WHERE name IN ('first 1', 'second 0'))")  # fmt: skip
+    database.commit()
+    database.close()
+    with (
+        Ledger(tmp_path / "ledger.sqlite", read_only=True) as ledger,
+        pytest.raises(
+            InputError, match=r"1 of its bundles are not what was written \('first: first 1'\); run the command"
+        ),
+    ):
+        read_results(toy(), ledger)
+    again = Counting()
+    run(tmp_path, executor=again)
+    assert again.done == 2
+    assert caplog.text.count("is damaged: it is computed again") == 2
+    assert contents(tmp_path) == before
+
+
+def test_an_interrupt_says_what_is_kept_only_once_there_is_something(tmp_path):
+    with pytest.raises(KeyboardInterrupt) as raised:
+        run(tmp_path / "run", executor=Counting(2))
+    assert raised.value.__notes__ == [
+        f"what is finished is kept in '{tmp_path / 'run'}'; the same command goes on from there"
+    ]
+
+
+def test_a_disk_that_fills_up_beside_the_ledger_is_a_sentence(tmp_path):
+    with files_up_to(100), pytest.raises(SoftlabelError, match=r"cannot be written: File too large|could not be used"):
+        run(tmp_path / "run")
+    run(tmp_path / "run")
+
+
+def test_folders_of_settings_are_held_by_one_driver_and_refused_to_others(tmp_path):
+    with claim_folder(tmp_path / "run", {"a": 1, "b": None}):
+        with pytest.raises(InputError, match="in use by another driver"), claim_folder(tmp_path / "run", {"a": 1}):
+            pass
+        (tmp_path / "run" / "results.json").write_text("{}")
+    with claim_folder(tmp_path / "run", {"a": 1}):
+        pass
+    with pytest.raises(InputError, match=r"other settings \(a = 1, now 2\)"), claim_folder(tmp_path / "run", {"a": 2}):
+        pass
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").touch()
+    with pytest.raises(InputError, match="holds other things"), claim_folder(tmp_path / "photos", {"a": 1}):
+        pass
+    assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.png"]
+
+
+def test_a_full_disk_does_not_lock_a_run_out_of_its_own_folder(tmp_path):
+    with (
+        files_up_to(4),
+        pytest.raises(SoftlabelError, match=r"File too large.*what is finished is kept"),
+        claim_folder(tmp_path / "run", {"name": "long enough"}),
+    ):
+        pass
+    with claim_folder(tmp_path / "run", {"name": "long enough"}):
+        pass
 
 
 def test_a_second_driver_is_refused(tmp_path):
@@ -144,7 +271,8 @@ def test_progress_counts_up_and_ends_at_all(tmp_path):
     ("name", "workers", "scheduler", "message"),
     [
         ("seriall", 1, None, "unknown executor 'seriall': did you mean 'serial'?"),
-        ("local", 0, None, "workers must be a whole number ≥ 1, got 0"),
+        ("local", 0, None, "workers must be a whole number from 1 to .* got 0"),
+        ("local", 100_000, None, "workers must be a whole number from 1 to .* got 100000"),
         ("local", 2, "tcp://127.0.0.1:1", "goes with --executor dask"),
     ],
 )

@@ -1,6 +1,9 @@
 """The ledger: whole bundles or nothing, exact arrays, clear errors."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -44,7 +47,7 @@ def test_what_goes_in_comes_out(tmp_path):
         }  # fmt: skip
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     x=st.sampled_from(["float32", "float64", "int64", "uint8", "bool"]).flatmap(
         lambda dtype: arrays(np.dtype(dtype), array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
@@ -105,7 +108,9 @@ def test_a_full_disk_is_told_and_costs_only_what_did_not_fit(tmp_path):
         pages = ledger._db.execute("PRAGMA page_count").fetchone()[0]
         ledger._db.execute(f"PRAGMA max_page_count = {pages}")
         large = Bundle("large", CELLS[:1])
-        with pytest.raises(LedgerError, match=r"disk of .* is full; free some space; what was finished is safe"):
+        with pytest.raises(
+            LedgerError, match=r"disk of .* is full; free some space; bundles that were finished are kept"
+        ):
             record(ledger, large, [Outcome({}, {"x": np.zeros(100_000)})])
         assert ledger.status() == {BUNDLE.key: "done"}
         assert len(ledger.outcomes(BUNDLE.key)) == 3
@@ -118,7 +123,7 @@ def test_a_newer_ledger_is_left_alone(tmp_path):
     database.execute("PRAGMA user_version = 99")
     database.close()
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"newer softlabel \(ledger version 99, this one reads 1\); update softlabel"):
+    with pytest.raises(InputError, match=r"newer softlabel \(ledger version 99, this one reads 2\); update softlabel"):
         Ledger(path)
     assert path.read_bytes() == before
 
@@ -143,3 +148,221 @@ def test_a_driver_that_died_while_making_its_ledger_does_not_stop_the_next(tmp_p
     with Ledger(path) as ledger:
         record(ledger)
     assert path.stat().st_size > 0
+
+
+# ---- files that are damaged, or were made by somebody else
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """A ledger with notes, three bundles and a failure; its tables fill several pages."""
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger:
+        ledger.note(study="toy", settings={"cells": 3}, threads=1)
+        for number in range(3):
+            found = [Outcome({"mean": k + number}, {"x": np.arange(300.0) * k + number}) for k in range(3)]
+            record(ledger, Bundle(f"first {number}", CELLS), found)
+        ledger.record_failure("second", Bundle("second 0", CELLS[:1]), "diverged", attempts=1, seconds=0.1)
+    return path
+
+
+def read_everything(path):
+    """All that read verbs take from a ledger."""
+    with Ledger(path, read_only=True) as ledger:
+        notes = {name: ledger.meta(name) for name in ("study", "settings", "threads", "facts")}
+        bundles = ledger.bundles()
+        outcomes = [
+            [(one.metrics, {name: x.tolist() for name, x in one.arrays.items()}) for one in ledger.outcomes(key)]
+            for key in ledger.status()
+        ]
+        return notes, bundles, outcomes, ledger.rows(), ledger.failures()
+
+
+def change(path, *statements):
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("PRAGMA writable_schema = ON")
+    for statement in statements:
+        database.execute(statement)
+    database.close()
+
+
+def downgrade(path):
+    """The file as version 1 wrote it: without checksums."""
+    change(path, "DROP TABLE checksums", "PRAGMA user_version = 1")
+
+
+def test_every_flipped_byte_is_found_or_changes_nothing(whole):
+    """Results are as they were written or an error of the user's input; never other numbers, never another error."""
+    truth = read_everything(whole)
+    content = whole.read_bytes()
+    dice = np.random.default_rng(0)
+    found = 0
+    for place in dice.choice(len(content), size=250, replace=False).tolist():
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << int(dice.integers(8))
+        whole.write_bytes(flipped)
+        try:
+            content_now = read_everything(whole)
+        except InputError as problem:
+            found += "\n" not in str(problem)
+            continue
+        assert content_now == truth
+    assert found > 100
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9])
+def test_cut_files(whole, share):
+    content = whole.read_bytes()
+    whole.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(InputError):
+        read_everything(whole)
+
+
+FOREIGN = {
+    "endless view": [
+        "DROP TABLE meta",
+        "CREATE VIEW meta AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT 'a' AS name, n AS "
+        "value FROM r",
+    ],
+    "trigger": ["CREATE TRIGGER t AFTER INSERT ON bundles BEGIN DELETE FROM outcomes; END"],
+    "missing table": ["DROP TABLE outcomes"],
+    "other columns": ["ALTER TABLE bundles ADD COLUMN more TEXT"],
+    "another table": ["CREATE TABLE diary (day TEXT)"],
+    "expression index": ["DROP INDEX arrays_of_cells", "CREATE INDEX arrays_of_cells ON arrays (length(cell))"],
+    "version 0": ["PRAGMA user_version = 0"],
+    "negative version": ["PRAGMA user_version = -5"],
+    "another application": ["PRAGMA application_id = 7"],
+    "no checksum of a bundle": ["DELETE FROM checksums WHERE of LIKE 'bundle%'"],
+    "no checksum of a note": ["DELETE FROM checksums WHERE of LIKE 'meta%'"],
+    "lost note": ["DELETE FROM meta WHERE name = 'settings'"],
+    "changed note": ["UPDATE meta SET value = '{\"cells\": 4}' WHERE name = 'settings'"],
+    "changed metrics": ["UPDATE outcomes SET metrics = replace(metrics, '1', '2')"],
+    "changed settings of a cell": ["UPDATE outcomes SET settings = replace(settings, '1', '2')"],
+    "lost outcome": ["DELETE FROM outcomes WHERE position = 2"],
+    "lost array": ["DELETE FROM arrays WHERE rowid = 2"],
+    "swapped arrays": ["UPDATE arrays SET data = (SELECT data FROM arrays WHERE rowid = 1) WHERE rowid = 3"],
+    "changed status": ["UPDATE bundles SET status = 'failed' WHERE name = 'first 1'"],
+}
+WRONG_TYPES = {
+    "notes that are not JSON": ["UPDATE meta SET value = '{'"],
+    "notes that are numbers of another kind": ["UPDATE meta SET value = x'ff00'"],
+    "deep JSON": ["UPDATE meta SET value = replace(hex(zeroblob(100000)), '0', '[')"],
+    "metrics that are not JSON": ["UPDATE outcomes SET metrics = 'mean'"],
+    "metrics that are a list": ["UPDATE outcomes SET metrics = '[1]'"],
+    "cells that are blobs": ["UPDATE outcomes SET cell = x'00ff'"],
+    "not UTF-8": ["UPDATE outcomes SET settings = CAST(x'ff' AS TEXT)"],
+    "objects": ["UPDATE arrays SET dtype = '|O'"],
+    "objects by another name": ["UPDATE arrays SET dtype = 'O8'"],
+    "a type that is none": ["UPDATE arrays SET dtype = 'wide'"],
+    "structured type": ['UPDATE arrays SET dtype = \'[("a", "O")]\''],
+    "negative shape": ["UPDATE arrays SET shape = '[-1]'"],
+    "huge shape": ["UPDATE arrays SET shape = '[1000000000000, 1000000000000]'"],
+    "shape of fractions": ["UPDATE arrays SET shape = '[300.0]'"],
+    "shape that is no list": ["UPDATE arrays SET shape = '300'"],
+    "shape that is not JSON": ["UPDATE arrays SET shape = '['"],
+    "data that are text": ["UPDATE arrays SET data = 'text'"],
+    "seconds that are text": ["UPDATE bundles SET seconds = 'long'"],
+    "infinite seconds": ["UPDATE bundles SET seconds = 9e999"],
+    "attempts that are text": ["UPDATE bundles SET attempts = 'many'"],
+    "unknown status": ["UPDATE bundles SET status = 'perhaps'"],
+}
+
+
+@pytest.mark.parametrize("name", [*FOREIGN, *WRONG_TYPES])
+def test_ledgers_that_softlabel_did_not_write_are_refused_in_one_line(whole, name):
+    change(whole, *(FOREIGN | WRONG_TYPES)[name])
+    content = whole.read_bytes()
+    with pytest.raises(InputError) as raised:
+        read_everything(whole)
+    assert "\n" not in str(raised.value)
+    assert "is safe" not in str(raised.value)
+    assert whole.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", WRONG_TYPES)
+def test_so_are_those_of_version_1_which_have_no_checksums(whole, name):
+    downgrade(whole)
+    change(whole, *WRONG_TYPES[name])
+    with pytest.raises(InputError) as raised:
+        read_everything(whole)
+    assert "\n" not in str(raised.value)
+
+
+def test_ledgers_of_version_1_are_read_as_they_are_and_get_checksums_when_written_to(whole):
+    truth = read_everything(whole)
+    downgrade(whole)
+    old = whole.read_bytes()
+    assert read_everything(whole) == truth
+    assert whole.read_bytes() == old
+    with Ledger(whole, read_only=True) as ledger:
+        assert not ledger.has_checksums
+    change(whole, "UPDATE arrays SET shape = '[-1]' WHERE rowid = 1")
+    with Ledger(whole) as ledger:
+        assert ledger.has_checksums
+        assert ledger.damaged() == ["first: first 0"]  # what cannot be read is not given a checksum
+    with Ledger(whole, read_only=True) as ledger:
+        assert ledger.version == 2
+        assert ledger.damaged() == ["first: first 0"]
+
+
+def test_reading_writes_nothing(tmp_path, whole):
+    before = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.iterdir()}
+    read_everything(whole)
+    assert {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.iterdir()} == before
+    empty = tmp_path / "empty" / "ledger.sqlite"
+    empty.parent.mkdir()
+    with pytest.raises(InputError, match="there is no ledger"):
+        Ledger(empty, read_only=True)
+    empty.touch()
+    with pytest.raises(InputError, match=r"is empty \(0 bytes\)"):
+        Ledger(empty, read_only=True)
+    assert empty.stat().st_size == 0
+    assert [path.name for path in empty.parent.iterdir()] == ["ledger.sqlite"]
+
+
+def test_what_a_killed_run_left_half_written_is_read_without_it(tmp_path, whole):
+    """A transaction that was not finished: its journal lies beside the ledger, whose pages are new already."""
+    truth = read_everything(whole)
+    code = (
+        "import os, sqlite3, sys\n"
+        "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "db.execute('PRAGMA cache_size = 1')\n"
+        "db.execute('BEGIN IMMEDIATE')\n"
+        "db.execute(\"UPDATE outcomes SET metrics = '{}'\")\n"
+        "db.execute('UPDATE arrays SET data = zeroblob(50000)')\n"
+        "os._exit(9)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(whole)], check=False)
+    journal = whole.with_name("ledger.sqlite-journal")
+    assert journal.stat().st_size > 0
+    before = whole.read_bytes(), journal.read_bytes()
+    assert read_everything(whole) == truth
+    assert (whole.read_bytes(), journal.read_bytes()) == before
+    Ledger(whole).close()  # the next driver undoes it
+    assert not journal.exists()
+    assert read_everything(whole) == truth
+
+
+@pytest.mark.parametrize("name", ["a b?mode=rw#c%20", "ü", "[1]", "'quote'"])
+def test_folders_of_any_name(tmp_path, name):
+    path = tmp_path / name / "ledger.sqlite"
+    path.parent.mkdir()
+    with Ledger(path) as ledger:
+        record(ledger)
+    with Ledger(path, read_only=True) as ledger:
+        assert ledger.finished() == 1
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_no_file_at_all(tmp_path):
+    os.mkfifo(tmp_path / "ledger.sqlite")
+    for read_only in (True, False):
+        with pytest.raises(InputError, match="is not a file, so it is no ledger"):
+            Ledger(tmp_path / "ledger.sqlite", read_only=read_only)
+
+
+def test_objects_are_not_kept(tmp_path):
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        with pytest.raises(TypeError, match="array 'x' of type object cannot be kept"):
+            record(ledger, Bundle("one", CELLS[:1]), [Outcome({}, {"x": np.array([{}])})])
+        assert ledger.status() == {}

@@ -1,6 +1,7 @@
 """How verbs that run a study end: progress while it lasts, then its document, or its table and sentences."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from softlabel.cli import options
@@ -11,16 +12,23 @@ if TYPE_CHECKING:
     from softlabel.studies.running import Answer
 
 
+@contextmanager
+def telling_what_is_kept() -> Iterator[None]:
+    """Where the work is interrupted, print what its run folder says about that: nothing where there is none yet."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        for line in getattr(interrupt, "__notes__", ()):
+            options.note(line)
+        raise
+
+
 def run_and_answer(
     run: Callable[[Callable[["Progress"], None]], "Answer"], show: Callable[[dict[str, Any]], None], as_json: bool
 ) -> None:
     """Run with a watcher, print what came of it; `show` prints the document's table."""
-    try:
-        with study_progress() as watch:
-            found = run(watch)
-    except KeyboardInterrupt:
-        options.note("what is finished is kept; the same command goes on from there")
-        raise
+    with telling_what_is_kept(), study_progress() as watch:
+        found = run(watch)
     if as_json:
         options.answer(found.document)
         return

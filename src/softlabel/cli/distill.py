@@ -71,6 +71,9 @@ def distill(
 
     Example: softlabel distill images.npz --teacher logits.npy --student resnet8 --temperature 2
     """
+    from contextlib import nullcontext
+
+    from softlabel.cli.answering import telling_what_is_kept
     from softlabel.data.image_sets import load_images
     from softlabel.errors import InputError, require
     from softlabel.lab import claim_folder
@@ -119,17 +122,16 @@ def distill(
     )
     matched = None if layers is None else FeatureMatch(layers[0], layers[1], seed)
     check_distillation(parts, given.teacher, network, training, objective, smoothing, online, matched)
-    if out is not None:
-        claim_folder(out, settings)
-    if path.suffix in TEACHER_FILES:
-        given = ask_once(given, held, parts, augment or online, out)
-    else:
-        given = GivenTeacher(train_teacher(teacher, parts, teacher_width, training, out, _watch))
-    found = run(
-        parts, given.teacher, network, training=training, objective=objective, smoothing=smoothing, online=online,
-        match=matched, test_logits=given.test_logits, teacher_facts=given.facts, folder=out, watch=_watch,
-        about={"network": student, "width": width, "classes": list(held.classes)},
-    )  # fmt: skip
+    with telling_what_is_kept(), nullcontext() if out is None else claim_folder(out, settings):
+        if path.suffix in TEACHER_FILES:
+            given = ask_once(given, held, parts, augment or online, out)
+        else:
+            given = GivenTeacher(train_teacher(teacher, parts, teacher_width, training, out, _watch))
+        found = run(
+            parts, given.teacher, network, training=training, objective=objective, smoothing=smoothing, online=online,
+            match=matched, test_logits=given.test_logits, teacher_facts=given.facts, folder=out, watch=_watch,
+            about={"network": student, "width": width, "classes": list(held.classes)},
+        )  # fmt: skip
     document = {"dataset": data, "student": student, **found.document}
     if as_json:
         options.answer(document)

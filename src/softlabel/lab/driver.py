@@ -30,22 +30,28 @@ def run_study(
     folder: Path,
     executor: Executor,
     *,
-    threads: int,
+    threads: int | None = None,
+    default_threads: int = 1,
     watch: Callable[[Progress], None] | None = None,
 ) -> Results:
     """Run what is left of the study in this folder; returns all its results.
 
-    threads     of each worker, for a new run; one that is resumed keeps the count it began with, since sums round
-                differently with another
-    watch       called after every bundle
+    threads, default_threads    of each worker, see `open_run`
+    watch                       called after every bundle
     """
-    results = Results()
-    with open_run(folder, study, threads) as ledger:
-        threads = ledger.meta("threads")
-        for stage in study.stages:
-            bundles = stage.bundles(study.settings, results)
-            _run_stage(study, stage, bundles, ledger, executor, threads, watch)
-            _collect(stage, bundles, ledger, results)
+    with open_run(folder, study, threads=threads, default_threads=default_threads) as ledger:
+        return run_stages(study, ledger, executor, watch)
+
+
+def run_stages(
+    study: Study, ledger: Ledger, executor: Executor, watch: Callable[[Progress], None] | None = None
+) -> Results:
+    """The same in a run that is open already."""
+    results, threads = Results(), ledger.meta("threads")
+    for stage in study.stages:
+        bundles = stage.bundles(study.settings, results)
+        _run_stage(study, stage, bundles, ledger, executor, threads, watch)
+        _collect(stage, bundles, ledger, results)
     return results
 
 
@@ -55,11 +61,11 @@ def read_results(study: Study, ledger: Ledger) -> Results:
     for stage in study.stages:
         bundles = stage.bundles(study.settings, results)
         status = ledger.status()
-        missing = sum(status.get(bundle.key) != "done" for bundle in bundles)
+        missing = sum(status.get(bundle.key) not in ("done", "damaged") for bundle in bundles)
         if missing:
             raise SoftlabelError(
                 f"the run in '{ledger.path.parent}' is not finished: {missing} of {len(bundles)} bundles of stage "
-                f"'{stage.name}' are missing; run its `reproduce` command again to go on"
+                f"'{stage.name}' are missing; run the command that began it again to go on"
             )
         _collect(stage, bundles, ledger, results)
     return results

@@ -1,9 +1,14 @@
 """The ledger of a run: one SQLite file, written by the driver alone, one transaction for each finished bundle.
 
-A bundle is in it whole or not at all, whatever happens to the driver, the machine or the disk.
+A bundle is in it whole or not at all, whatever happens to the driver, the machine or the disk. Every bundle and every
+note has a checksum, which is compared whenever it is read: a bundle that was changed since counts as damaged, is never
+part of a result, and is computed again by the next run.
 """
 
+import hashlib
 import json
+import math
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,66 +18,38 @@ from typing import Any
 import numpy as np
 
 from softlabel.documents import json_text
-from softlabel.errors import InputError, SoftlabelError
+from softlabel.errors import quoted
 from softlabel.lab.cells import Bundle, Outcome
+from softlabel.lab.ledger_file import (
+    CHECKSUMS,
+    VERSION,
+    WITHOUT_CHECKSUMS,
+    DamagedLedgerError,
+    LedgerError,
+    damaged_file,
+    explanation,
+    open_to_read,
+    open_to_write,
+)
 
-VERSION = 1
-APPLICATION = 0x50F71ABE
-SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE bundles (
-    key TEXT PRIMARY KEY, stage TEXT NOT NULL, name TEXT NOT NULL, status TEXT NOT NULL, reason TEXT,
-    attempts INTEGER NOT NULL, seconds REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE outcomes (
-    bundle TEXT NOT NULL REFERENCES bundles(key), position INTEGER NOT NULL, cell TEXT NOT NULL, settings TEXT NOT NULL,
-    metrics TEXT NOT NULL, PRIMARY KEY (bundle, position)
-) WITHOUT ROWID;
-CREATE TABLE arrays (
-    bundle TEXT NOT NULL, cell TEXT NOT NULL, name TEXT NOT NULL, dtype TEXT NOT NULL, shape TEXT NOT NULL,
-    data BLOB NOT NULL, PRIMARY KEY (bundle, cell, name)
-);
-CREATE INDEX arrays_of_cells ON arrays (cell);
-"""
-
-
-class LedgerError(SoftlabelError):
-    """The ledger could not be written or read; what was finished before is safe."""
+__all__ = ["DamagedLedgerError", "Ledger", "LedgerError"]
+BUNDLE = "SELECT key, stage, name, status, reason, attempts, seconds FROM bundles"
+PLAIN = re.compile(r"[<>|=]?[?biufcSUV]\d*")  # types of arrays that hold no objects
 
 
 class Ledger:
-    """An open ledger."""
+    """An open ledger.
 
-    def __init__(self, path: Path) -> None:
-        """Open the ledger there, or make an empty one."""
+    version     of the file as it was found; those of version 1 have no checksums
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the ledger there; without `read_only`, an empty one is made where there is none."""
         self.path = path
-        fresh = not path.exists()
         with self._explained():
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            if fresh or self._empty():
-                self._create()
-            self._check()
-
-    def _empty(self) -> bool:
-        """A file without any table: its driver died while making it."""
-        return self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-
-    def _create(self) -> None:
-        with self._transaction():
-            for statement in SCHEMA.split(";"):
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA application_id = {APPLICATION}")
-            self._db.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _check(self) -> None:
-        if self._db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-            raise InputError(f"'{self.path}' is a database, but not a ledger of softlabel; choose another --out")
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise InputError(
-                f"'{self.path}' was written by a newer softlabel (ledger version {version}, this one reads {VERSION}); "
-                "update softlabel, or choose another --out"
-            )
+            self._db, self.version = (open_to_read if read_only else open_to_write)(path)
+            if self.version == WITHOUT_CHECKSUMS and not read_only:
+                self._add_checksums()
 
     def close(self) -> None:
         self._db.close()
@@ -83,67 +60,90 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def has_checksums(self) -> bool:
+        """Whether what is read is compared with what was written."""
+        return self.version > WITHOUT_CHECKSUMS
+
     def meta(self, name: str) -> Any:
         """What was noted under this name, None if nothing."""
         with self._explained():
-            row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else json.loads(row[0])
+            row = self._db.execute("SELECT name, value FROM meta WHERE name = ?", (name,)).fetchone()
+            digest = self._kept_digest(f"meta {name}")
+        if row is None and digest is None:
+            return None
+        try:
+            if row is None or (self.has_checksums and digest != _digest(row)):
+                raise ValueError
+            return json.loads(row[1])
+        except (TypeError, ValueError, RecursionError):
+            raise damaged_file(self.path, f"its entry '{name}'") from None
 
     def note(self, **values: Any) -> None:
         """Note values by name, all or none."""
         with self._explained(), self._transaction():
             for name, value in values.items():
-                text = json_text(value, indent=None)
-                self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
+                row = (name, json_text(value, indent=None))
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
+                self._keep_digest(f"meta {name}", _digest(row))
 
     def status(self) -> dict[str, str]:
-        """Status of every bundle by key."""
-        with self._explained():
-            return dict(self._db.execute("SELECT key, status FROM bundles").fetchall())
+        """Status of every bundle by key: done, failed or damaged."""
+        return {row["key"]: row["status"] for row in self._bundles()}
 
     def bundles(self) -> list[dict[str, Any]]:
         """Every bundle that was tried: stage, name, status, reason, attempts, seconds, and its number of cells."""
-        query = (
-            "SELECT stage, name, status, reason, attempts, seconds, (SELECT count(*) FROM outcomes WHERE bundle = key) "
-            "FROM bundles ORDER BY stage, name"
-        )
         names = ("stage", "name", "status", "reason", "attempts", "seconds", "cells")
-        with self._explained():
-            return [dict(zip(names, row, strict=True)) for row in self._db.execute(query)]
+        return [{name: row[name] for name in names} for row in self._bundles()]
 
     def failures(self) -> list[tuple[str, str, str]]:
         """Stage, name and reason of every failed bundle."""
-        with self._explained():
-            query = "SELECT stage, name, reason FROM bundles WHERE status = 'failed' ORDER BY stage, name"
-            return self._db.execute(query).fetchall()
+        return [
+            (row["stage"], row["name"], row["reason"] or "") for row in self._bundles() if row["status"] == "failed"
+        ]
+
+    def finished(self) -> int:
+        """How many bundles are done, and whole."""
+        return sum(status == "done" for status in self.status().values())
+
+    def damaged(self) -> list[str]:
+        """Stage and name of every bundle that is not what was written."""
+        return [f"{row['stage']}: {row['name']}" for row in self._bundles() if row["status"] == "damaged"]
 
     def record(self, stage: str, bundle: Bundle, outcomes: list[Outcome], *, attempts: int, seconds: float) -> None:
-        """Write a finished bundle, all of it or nothing; one that is there already is left as it is."""
+        """Write a finished bundle, all of it or nothing; one that is there whole is left as it is."""
         with self._explained(), self._transaction():
             if self._done(bundle.key):
                 return
-            row = (bundle.key, stage, bundle.name, "done", None, attempts, seconds)
-            self._db.execute("INSERT OR REPLACE INTO bundles VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            self._remove(bundle.key)
+            row = (bundle.key, stage, bundle.name, "done", None, attempts, float(seconds))
+            self._db.execute("INSERT INTO bundles VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             for position, (cell, outcome) in enumerate(zip(bundle.cells, outcomes, strict=True)):
                 settings, metrics = cell.model_dump_json(), json.dumps(outcome.metrics, allow_nan=False)
                 row = (bundle.key, position, cell.key, settings, metrics)
                 self._db.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?)", row)
                 for name, array in outcome.arrays.items():
                     data = np.asarray(array, order="C")
+                    if not PLAIN.fullmatch(data.dtype.str):
+                        raise TypeError(f"array '{name}' of type {data.dtype} cannot be kept")
                     shape = json.dumps(data.shape)
                     row = (bundle.key, cell.key, name, data.dtype.str, shape, data.tobytes())
                     self._db.execute("INSERT INTO arrays VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._keep_digest(f"bundle {bundle.key}", self._bundle_digest(bundle.key))
 
     def record_failure(self, stage: str, bundle: Bundle, reason: str, *, attempts: int, seconds: float) -> None:
         """Write down that a bundle failed, and why; a later start tries it again."""
         with self._explained(), self._transaction():
             if not self._done(bundle.key):
-                row = (bundle.key, stage, bundle.name, "failed", reason, attempts, seconds)
-                self._db.execute("INSERT OR REPLACE INTO bundles VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                self._remove(bundle.key)
+                row = (bundle.key, stage, bundle.name, "failed", reason, attempts, float(seconds))
+                self._db.execute("INSERT INTO bundles VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                self._keep_digest(f"bundle {bundle.key}", self._bundle_digest(bundle.key))
 
     def outcomes(self, bundle: str, arrays: bool = True) -> list[Outcome]:
         """Outcomes of a finished bundle, in the order of its cells."""
         with self._explained():
+            self._require_whole([bundle])
             query = "SELECT cell, metrics FROM outcomes WHERE bundle = ? ORDER BY position"
             rows = self._db.execute(query, (bundle,)).fetchall()
             held: dict[str, dict[str, np.ndarray]] = {}
@@ -151,29 +151,122 @@ class Ledger:
                 query = "SELECT cell, name, dtype, shape, data FROM arrays WHERE bundle = ?"
                 for cell, name, *stored in self._db.execute(query, (bundle,)):
                     held.setdefault(cell, {})[name] = _array(*stored)
-        return [Outcome(json.loads(metrics), held.get(cell, {})) for cell, metrics in rows]
+            return [Outcome(_dictionary(metrics), held.get(cell, {})) for cell, metrics in rows]
 
     def arrays(self, cell: str) -> dict[str, np.ndarray]:
         """Arrays of one cell by name."""
         with self._explained():
-            query = "SELECT name, dtype, shape, data FROM arrays WHERE cell = ?"
-            return {name: _array(*stored) for name, *stored in self._db.execute(query, (cell,))}
+            query = "SELECT bundle, name, dtype, shape, data FROM arrays WHERE cell = ?"
+            rows = self._db.execute(query, (cell,)).fetchall()
+            self._require_whole({row[0] for row in rows})
+            return {name: _array(*stored) for _, name, *stored in rows}
 
     def rows(self) -> list[dict[str, Any]]:
         """Every outcome as one flat row: stage, bundle, the cell's settings, its metrics."""
         with self._explained():
+            self._require_whole([key for key, status in self.status().items() if status != "failed"])
             query = (
                 "SELECT stage, name, cell, settings, metrics FROM outcomes JOIN bundles ON bundle = key "
                 "ORDER BY stage, name, position"
             )
             return [
-                {"stage": stage, "bundle": name, "cell": cell, **json.loads(settings), **json.loads(metrics)}
+                {"stage": stage, "bundle": name, "cell": cell, **_dictionary(settings), **_dictionary(metrics)}
                 for stage, name, cell, settings, metrics in self._db.execute(query)
             ]
 
+    def _bundles(self) -> list[dict[str, Any]]:
+        with self._explained():
+            found = []
+            for row in self._db.execute(f"{BUNDLE} ORDER BY stage, name, key").fetchall():
+                key, stage, name, status, reason, attempts, seconds = row
+                if not self._whole(row):
+                    # of a damaged row only what can be shown
+                    status, reason, attempts, seconds = "damaged", None, 0, 0.0
+                query = "SELECT count(*) FROM outcomes WHERE bundle = ?"
+                cells = self._db.execute(query, (key,)).fetchone()[0]
+                found.append(
+                    {"key": str(key), "stage": str(stage), "name": str(name), "status": status, "reason": reason,
+                     "attempts": attempts, "seconds": seconds, "cells": cells}
+                )  # fmt: skip
+            return found
+
+    def _whole(self, row: tuple) -> bool:
+        """Whether a row of the bundles is what was written, and so are its outcomes and arrays."""
+        if self.has_checksums:
+            return self._bundle_digest(row[0]) == self._kept_digest(f"bundle {row[0]}")
+        return self._readable(row)
+
+    def _readable(self, row: tuple) -> bool:
+        """Whether a bundle could have been written by softlabel: all that can be said where there are no checksums."""
+        key, stage, name, status, reason, attempts, seconds = row
+        texts = all(isinstance(text, str) for text in (key, stage, name, reason or ""))
+        counts = isinstance(attempts, int) and isinstance(seconds, float) and math.isfinite(seconds)
+        if not (texts and counts and status in ("done", "failed")):
+            return False
+        try:
+            for cell, settings, metrics in self._db.execute(
+                "SELECT cell, settings, metrics FROM outcomes WHERE bundle = ?", (key,)
+            ):
+                if not isinstance(cell, str):
+                    return False
+                _dictionary(settings)
+                _dictionary(metrics)
+            for name, *stored in self._db.execute(
+                "SELECT name, dtype, shape, data FROM arrays WHERE bundle = ?", (key,)
+            ):
+                if not isinstance(name, str):
+                    return False
+                _array(*stored)
+        except (TypeError, ValueError, RecursionError):
+            return False
+        return True
+
+    def _require_whole(self, keys: Any) -> None:
+        rows = [self._db.execute(f"{BUNDLE} WHERE key = ?", (key,)).fetchone() for key in keys]
+        broken = [f"{row[1]}: {row[2]}" for row in rows if row is not None and not self._whole(row)]
+        if broken:
+            raise DamagedLedgerError(
+                f"the ledger '{self.path}' is damaged: {len(broken)} of its bundles are not what was written "
+                f"({quoted(broken, 3)}); run the command that began the run again, it computes these anew"
+            )
+
+    def _bundle_digest(self, key: Any) -> str:
+        """Checksum of a bundle: its row, its outcomes with the cells' settings, and its arrays."""
+        queries = (
+            f"{BUNDLE} WHERE key = ?",
+            "SELECT * FROM outcomes WHERE bundle = ? ORDER BY position",
+            "SELECT * FROM arrays WHERE bundle = ? ORDER BY cell, name",
+        )
+        return _digest(*(row for query in queries for row in self._db.execute(query, (key,))))
+
+    def _kept_digest(self, of: str) -> str | None:
+        if not self.has_checksums:
+            return None
+        row = self._db.execute("SELECT digest FROM checksums WHERE of = ?", (of,)).fetchone()
+        return None if row is None else row[0]
+
+    def _keep_digest(self, of: str, digest: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO checksums VALUES (?, ?)", (of, digest))
+
+    def _add_checksums(self) -> None:
+        """Bring a ledger of version 1 up to date: what can be read in it is taken to be what was written."""
+        with self._transaction():
+            self._db.execute(CHECKSUMS)
+            for row in self._db.execute(BUNDLE).fetchall():
+                if self._readable(row):
+                    self._keep_digest(f"bundle {row[0]}", self._bundle_digest(row[0]))
+            for row in self._db.execute("SELECT name, value FROM meta").fetchall():
+                self._keep_digest(f"meta {row[0]}", _digest(row))
+            self._db.execute(f"PRAGMA user_version = {VERSION}")
+        self.version = VERSION
+
+    def _remove(self, key: str) -> None:
+        for table, column in (("arrays", "bundle"), ("outcomes", "bundle"), ("bundles", "key")):
+            self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
+
     def _done(self, key: str) -> bool:
-        row = self._db.execute("SELECT status FROM bundles WHERE key = ?", (key,)).fetchone()
-        return row is not None and row[0] == "done"
+        row = self._db.execute(f"{BUNDLE} WHERE key = ?", (key,)).fetchone()
+        return row is not None and row[3] == "done" and self._whole(row)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -191,22 +284,41 @@ class Ledger:
         try:
             yield
         except sqlite3.Error as problem:
-            raise LedgerError(_explanation(self.path, problem)) from problem
+            raise explanation(self.path, problem) from problem
+        except (UnicodeDecodeError, OverflowError) as problem:  # of SQLite's own messages, or of numbers
+            raise damaged_file(self.path, type(problem).__name__) from problem
 
 
-def _explanation(path: Path, problem: sqlite3.Error) -> str:
-    code = getattr(problem, "sqlite_errorname", "") or ""
-    safe = "what was finished is safe; run the same command again to go on"
-    if code.startswith("SQLITE_FULL"):
-        return f"the disk of '{path.parent}' is full; free some space; {safe}"
-    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return f"the ledger '{path}' cannot be written (folder or file is read-only); {safe}"
-    if code.startswith("SQLITE_NOTADB"):
-        return f"'{path}' is not a ledger of softlabel; choose another --out"
-    if code.startswith("SQLITE_BUSY"):
-        return f"the ledger '{path}' is held by another process; {safe}"
-    return f"the ledger '{path}' could not be used ({problem}); {safe}"
+def _digest(*rows: tuple) -> str:
+    """Checksum of rows: types, lengths and contents of all their values."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(b"row")
+        for value in row:
+            content = value if isinstance(value, bytes) else str(value).encode() if isinstance(value, str) else None
+            content = repr(value).encode() if content is None else content
+            digest.update(f"{type(value).__name__} {len(content)} ".encode())
+            digest.update(content)
+    return digest.hexdigest()
 
 
-def _array(dtype: str, shape: str, data: bytes) -> np.ndarray:
-    return np.frombuffer(data, dtype=np.dtype(dtype)).reshape(json.loads(shape)).copy()
+def _dictionary(text: Any) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError("not a dictionary")
+    return found
+
+
+def _array(dtype: Any, shape: Any, data: Any) -> np.ndarray:
+    """An array of its parts; ValueError or TypeError where these do not fit together."""
+    if not (isinstance(dtype, str) and PLAIN.fullmatch(dtype) and isinstance(data, bytes)):
+        raise ValueError("not an array of plain numbers")
+    sizes = json.loads(shape)
+    if not (isinstance(sizes, list) and all(type(size) is int and size >= 0 for size in sizes)):
+        raise ValueError("not a shape")
+    kind = np.dtype(dtype)
+    if math.prod(sizes) * kind.itemsize != len(data):
+        raise ValueError("not as many bytes as its shape says")
+    if kind.itemsize == 0 or len(data) == 0:
+        return np.empty(sizes, kind)
+    return np.frombuffer(data, dtype=kind).reshape(sizes).copy()

@@ -12,7 +12,17 @@ from pydantic import ValidationError
 
 from softlabel.documents import json_text
 from softlabel.errors import InputError, UnavailableError, require, unknown
-from softlabel.lab import LEDGER, Ledger, Progress, cores, make_executor, read_results, run_study
+from softlabel.lab import (
+    LEDGER,
+    Ledger,
+    Progress,
+    check_counts,
+    cores,
+    make_executor,
+    open_run,
+    read_results,
+    run_stages,
+)
 from softlabel.numerics.files import write_text
 from softlabel.report.page import write_page
 
@@ -114,20 +124,21 @@ def reproduce(
     """Run what is left of a study in this folder, and report.
 
     executor    "serial", "local" (processes) or "dask"; `workers` of them, by default one for each core
-    threads     of each worker, by default so many that workers do not fight over cores
+    threads     of each worker, by default so many that workers do not fight over cores; a run that has finished
+                bundles keeps its count
     again       the command that runs it again, for the page
     """
     folder, study = Path(folder), study_module(name).study(settings)
+    check_counts(workers, threads, scheduler)
     if executor == "serial":
         workers = 1
     workers = workers or cores()
     runner = make_executor(executor, workers, scheduler)
-    threads = threads or max(1, cores() // workers)
-    run_study(study, folder, runner, threads=threads, watch=watch)
-    if again is not None:
-        with open_ledger(folder) as ledger:
+    with open_run(folder, study, threads=threads, default_threads=max(1, cores() // workers)) as ledger:
+        run_stages(study, ledger, runner, watch)
+        if again is not None:
             ledger.note(again=again)
-    return rebuild(folder)
+        return rebuild(folder)
 
 
 def run_folder(name: str, data: str, key: str, folder: Path | str | None) -> Path:
@@ -145,26 +156,24 @@ def check_folder(folder: Path | str | None) -> None:
 def finish_question(
     name: str,
     settings: Any,
-    folder: Path,
+    ledger: Ledger,
     *,
     facts: dict[str, Any],
     again: str | None,
-    threads: int,
     watch: Callable[[Progress], None] | None = None,
     afterwards: Callable[[Any], dict[str, Any]] | None = None,
 ) -> Answer:
-    """Run what is left of a question about the data held in this process, and report.
+    """Run what is left of a question about the data held in this process, in its open run, and report.
 
     facts       what is known beside the results (audit, costs); kept in the ledger, those of the latest call
     afterwards  what the judgement adds to the facts, e.g. files it exports
     """
     module = study_module(name)
-    results = run_study(module.study(settings), folder, make_executor("serial", 1), threads=threads, watch=watch)
+    results = run_stages(module.study(settings), ledger, make_executor("serial", 1), watch)
     if afterwards is not None:
         facts = facts | afterwards(module.Judgement(settings, results, facts))
-    with open_ledger(folder) as ledger:
-        ledger.note(facts=facts, again=again or f"softlabel {name} (from Python)")
-    return rebuild(folder)
+    ledger.note(facts=facts, again=again or f"softlabel {name} (from Python)")
+    return rebuild(ledger.path.parent)
 
 
 def rebuild(folder: str | Path) -> Answer:
@@ -185,8 +194,8 @@ def rebuild(folder: str | Path) -> Answer:
 
 
 def open_ledger(folder: str | Path) -> Ledger:
-    """The ledger of a run folder that exists."""
+    """The ledger of a run folder that exists, to be read only."""
     path = Path(folder) / LEDGER
     if not path.is_file():
         raise InputError(f"'{folder}' is not a run folder: there is no {LEDGER} in it; `results list` shows runs")
-    return Ledger(path)
+    return Ledger(path, read_only=True)

@@ -12,6 +12,7 @@ from softlabel.errors import InputError, require
 from softlabel.numerics.local_files import local_path, require_regular_file
 from softlabel.teachers.answers import KINDS, TeacherAnswers
 from softlabel.teachers.label_files import SUFFIXES, read_labels
+from softlabel.teachers.pieces import Keep, without_keeping
 
 POSSIBLE = (
     "a teacher is 'auto' (trained here), an .onnx file, a .csv, .parquet or .npy file of soft labels, or in Python a "
@@ -30,6 +31,7 @@ def ask_teacher(
     id_column: str | None = None,
     seed: int = 0,
     watch: Callable[[str], None] | None = None,
+    keep: Keep = without_keeping,
 ) -> TeacherAnswers:
     """What a teacher says about every row of a problem.
 
@@ -39,22 +41,23 @@ def ask_teacher(
     output      name of the ONNX model's output
     kind        "logits" or "probabilities"; by default told apart by all answers
     id_column   of a file of soft labels, to be matched with the problem's ids
-    seed        of a teacher trained here; `watch` is called with a line at each stage of that
+    seed        of a teacher trained here; `watch` is called with a line at each stage of that, and `keep` with
+                every part that is finished
     """
     require(kind is None or kind in KINDS, f"a teacher answers with logits or probabilities, not '{kind}'")
     extra = None if transfer is None else unlabelled_inputs(transfer, problem)
     path = None
-    if isinstance(teacher, str | Path) and str(teacher) != "auto":
+    if isinstance(teacher, str | Path) and not is_automatic(teacher):
         path = _file(local_path(teacher), str(teacher))
     require(
         output is None or (path is not None and path.suffix.lower() == ".onnx"),
         f"output '{output}' is for ONNX teachers alone: leave it out",
     )
-    if path is None and isinstance(teacher, str | Path):
+    if is_automatic(teacher):
         from softlabel.teachers.automatic import ask_automatic
 
         require(kind is None, f"kind '{kind}' is for teachers that are given, not for 'auto': leave it out")
-        return ask_automatic(problem, transfer=extra, seed=seed, watch=watch)
+        return ask_automatic(problem, transfer=extra, seed=seed, watch=watch, keep=keep)
     if path is None:
         from softlabel.teachers.fitted import ask_fitted
 
@@ -69,6 +72,11 @@ def ask_teacher(
         f"label file '{path}' cannot label the unlabelled rows: give a model as teacher, or leave them out",
     )
     return read_labels(problem, path, kind=kind, id_column=id_column)
+
+
+def is_automatic(teacher: Any) -> bool:
+    """Whether this is the teacher that is trained here."""
+    return isinstance(teacher, str | Path) and str(teacher) == "auto"
 
 
 def _file(path: Path, name: str) -> Path:

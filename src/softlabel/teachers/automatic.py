@@ -3,6 +3,9 @@
 The training rows are labelled out of fold: each fold by a model of the same settings that learned from the other
 folds, so that no label was memorised. All other rows are labelled by the model trained on all training rows. The logits
 of every network, each fold's too, are divided by a temperature of its own, fitted on the validation rows.
+
+Each model is a piece of its own (`teachers.pieces`): what it says and the settings that it was trained with, so that an
+interrupted training goes on after the last model that was finished.
 """
 
 import math
@@ -20,6 +23,7 @@ from softlabel.errors import require
 from softlabel.networks import Labels, Student, TwoLayer, Validation, train_students
 from softlabel.teachers.answers import TeacherAnswers, call_milliseconds, floored, teacher_columns
 from softlabel.teachers.audit import best_temperature, log_loss
+from softlabel.teachers.pieces import Keep, Piece, without_keeping
 
 WIDTH = 512
 STEPS = (0.03, 0.1)  # of Adam; the one with the lower validation loss is kept
@@ -42,8 +46,9 @@ class Model(Protocol):
         """(n, K) for raw inputs (n, d)."""
         ...
 
-    def again(self, rows: np.ndarray) -> "Model":
-        """One of the same settings, trained on these rows."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `again` of its class needs to train another one like it, as JSON values."""
         ...
 
     @property
@@ -81,8 +86,14 @@ class Trees:
         rounds = int(np.argmin(losses)) + 1
         return found if rounds == ROUNDS else cls.fit(problem, rows, rounds, leaf, seed)
 
-    def again(self, rows: np.ndarray) -> "Trees":
-        return Trees.fit(self.problem, rows, self.rounds, self.leaf, self.seed)
+    @classmethod
+    def again(cls, problem: Problem, rows: np.ndarray, seed: int, settings: dict[str, Any]) -> "Trees":
+        """Trained on these rows with the settings of another."""
+        return cls.fit(problem, rows, settings["rounds"], settings["leaf"], seed)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"rounds": self.rounds, "leaf": self.leaf}
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:
         return self._logits(self.model.predict_proba(inputs))
@@ -141,8 +152,14 @@ class Network:
             fitted.append((log_loss(logits / temperature, truth), one))
         return min(fitted, key=lambda pair: pair[0])[1]
 
-    def again(self, rows: np.ndarray) -> "Network":
-        return Network.best(self.problem, rows, self.seed, (self.step,))
+    @classmethod
+    def again(cls, problem: Problem, rows: np.ndarray, seed: int, settings: dict[str, Any]) -> "Network":
+        """Trained on these rows with the settings of another; its temperature is its own."""
+        return cls.best(problem, rows, seed, (settings["step"],))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"step": self.step, "temperature": self.temperature}
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:
         return teacher_columns(self.network.logits(self.problem.scaler.apply(inputs))) / self.temperature
@@ -155,15 +172,30 @@ class Network:
         return f"a network of width {WIDTH}"
 
 
+MODELS: dict[str, type[Network] | type[Trees]] = {"network": Network, "trees": Trees}
+
+
+def specification(seed: int) -> dict[str, Any]:
+    """Everything beside the problem that the trained teacher depends on."""
+    return {
+        "teacher": "auto", "version": 1, "seed": seed, "width": WIDTH, "steps": list(STEPS), "updates": UPDATES,
+        "checks": CHECKS, "patience": PATIENCE, "many": [MANY_ROWS, MANY_EPOCHS, MANY_CHECKS], "rounds": ROUNDS,
+        "most_tree_work": MOST_TREE_WORK,
+    }  # fmt: skip
+
+
 def ask_automatic(
     problem: Problem,
     *,
     transfer: np.ndarray | None = None,
     seed: int = 0,
     watch: Callable[[str], None] | None = None,
+    keep: Keep = without_keeping,
 ) -> TeacherAnswers:
-    """Train a teacher on the problem's training rows and ask it about all rows, and unlabelled ones (u, d)."""
-    began = time.perf_counter()
+    """Train a teacher on the problem's training rows and ask it about all rows, and unlabelled ones (u, d).
+
+    keep    given every model's answers as soon as it is trained, see `teachers.pieces`
+    """
     say = watch or (lambda text: None)
     train, notes = problem.parts["train"], []
     require(
@@ -171,46 +203,81 @@ def ask_automatic(
         f"'{problem.name}' has {len(train)} training rows, teacher 'auto' needs {FEWEST_ROWS}: collect more, or give a "
         "teacher that is trained",
     )
-    say(f"teacher: training a network of width {WIDTH} on {len(train):,} rows")
-    network = Network.best(problem, train, seed)
-    candidates: list[tuple[float, Model]] = [(_validation_loss(problem, network), network)]
+
+    def candidate(model: str, doing: str) -> tuple[str, Piece]:
+        say(f"teacher: {doing} on {len(train):,} rows")
+        return model, keep(model, lambda: _whole_piece(model, problem, transfer, seed))
+
+    candidates = [candidate("network", f"training a network of width {WIDTH}")]
     if len(train) * problem.inputs.shape[1] * len(problem.classes) <= MOST_TREE_WORK:
-        say(f"teacher: growing boosted trees on {len(train):,} rows")
-        trees = Trees.best(problem, train, seed)
-        candidates.append((_validation_loss(problem, trees), trees))
-        candidates.sort(key=lambda pair: pair[0])
+        candidates.append(candidate("trees", "growing boosted trees"))
+        candidates.sort(key=lambda pair: pair[1].facts["loss"])
     else:
         notes.append(
             f"boosted trees are left out: {len(train):,} rows × {problem.inputs.shape[1]:,} columns × "
             f"{len(problem.classes)} classes are more than {MOST_TREE_WORK:,.0f}"
         )
-    loss, chosen = candidates[0]
-    if chosen is network:
+    model, chosen = candidates[0]
+    settings, description = chosen.facts["settings"], chosen.facts["description"]
+    if model == "network":
         notes.append(
-            f"the network's logits are divided by {network.temperature:.3g}, a temperature for validation rows; those "
-            "of each fold's network by its own"
+            f"the network's logits are divided by {settings['temperature']:.3g}, a temperature for validation rows; "
+            "those of each fold's network by its own"
         )
 
-    logits = chosen.logits(problem.inputs)
+    logits = chosen.arrays["logits"].copy()
     folds, alone = _folds(problem.truth("train"), seed)
+    seconds = sum(piece.facts["seconds"] for _, piece in candidates)
     for number, fold in enumerate(folds, 1):
-        say(f"teacher: labelling fold {number} of {len(folds)} by {chosen}")
+        say(f"teacher: labelling fold {number} of {len(folds)} by {description}")
         rest = np.setdiff1d(np.arange(len(train)), fold)
-        logits[train[fold]] = chosen.again(train[rest]).logits(problem.inputs[train[fold]])
+        learned, labelled = train[rest], train[fold]
+        piece = keep(
+            f"fold-{number}-of-{len(folds)}",
+            lambda learned=learned, labelled=labelled: _fold_piece(model, settings, problem, learned, labelled, seed),
+        )
+        logits[labelled] = piece.arrays["logits"]
+        seconds += piece.facts["seconds"]
     if alone:
         notes.append(f"{alone} training rows are the only ones of their class: their labels are not out of fold")
-    others = "".join(f" ({other}: {worse:.4f})" for worse, other in candidates[1:])
+    others = "".join(f" ({piece.facts['description']}: {piece.facts['loss']:.4f})" for _, piece in candidates[1:])
     return TeacherAnswers(
         logits,
-        f"trained here: {chosen}, log loss {loss:.4f} on validation rows{others}; {len(folds)} folds",
-        chosen.kind,
+        f"trained here: {description}, log loss {chosen.facts['loss']:.4f} on validation rows{others}; "
+        f"{len(folds)} folds",
+        chosen.facts["kind"],
         out_of_fold=True,
-        transfer=None if transfer is None else chosen.logits(transfer),
-        seconds=time.perf_counter() - began,
-        milliseconds=call_milliseconds(lambda: chosen.logits(problem.inputs[:1])),
-        parameters=chosen.parameters,
+        transfer=None if transfer is None else chosen.arrays["transfer"],
+        seconds=seconds,
+        milliseconds=chosen.facts["milliseconds"],
+        parameters=chosen.facts["parameters"],
         notes=tuple(notes),
     )
+
+
+def _whole_piece(model: str, problem: Problem, transfer: np.ndarray | None, seed: int) -> Piece:
+    """A model trained on all training rows: what it says about all rows, and what is to be known about it."""
+    began = time.perf_counter()
+    fitted: Model = MODELS[model].best(problem, problem.parts["train"], seed)
+    arrays = {"logits": fitted.logits(problem.inputs)}
+    if transfer is not None:
+        arrays["transfer"] = fitted.logits(transfer)
+    facts = {
+        "loss": _validation_loss(problem, fitted), "settings": fitted.settings, "description": str(fitted),
+        "kind": fitted.kind, "parameters": fitted.parameters,
+        "milliseconds": call_milliseconds(lambda: fitted.logits(problem.inputs[:1])),
+        "seconds": time.perf_counter() - began,
+    }  # fmt: skip
+    return Piece(arrays, facts)
+
+
+def _fold_piece(
+    model: str, settings: dict[str, Any], problem: Problem, learned: np.ndarray, labelled: np.ndarray, seed: int
+) -> Piece:
+    """What a model of these settings, trained on the rows `learned`, says about the rows `labelled`."""
+    began = time.perf_counter()
+    logits = MODELS[model].again(problem, learned, seed, settings).logits(problem.inputs[labelled])
+    return Piece({"logits": logits}, {"seconds": time.perf_counter() - began})
 
 
 def training_length(rows: int) -> tuple[int, int]:

@@ -8,8 +8,21 @@ from softlabel.lab.executors.serial import Serial
 from softlabel.lab.executors.tasks import Executor, Finished, Task
 
 EXECUTORS = ("serial", "local", "dask")
+PER_CORE = 8  # more workers or threads on a core only wait for each other
+MOST_THREADS = 1024  # of a worker on any machine: far more end in a crash of the libraries
 
-__all__ = ["EXECUTORS", "Executor", "Finished", "Local", "Serial", "Task", "cores", "make_executor"]
+__all__ = [
+    "EXECUTORS",
+    "MOST_THREADS",
+    "Executor",
+    "Finished",
+    "Local",
+    "Serial",
+    "Task",
+    "check_counts",
+    "cores",
+    "make_executor",
+]
 
 
 def cores() -> int:
@@ -17,11 +30,27 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_counts(workers: int | None, threads: int | None, scheduler: str | None = None) -> None:
+    """Refuse more workers or threads than this machine can use; those of a Dask cluster are not known here."""
+    most = PER_CORE * cores()
+    why = f"this process may use {cores()} cores"
+    require(
+        workers is None or 1 <= workers <= most,
+        f"workers must be a whole number from 1 to {most} ({why}), got {workers}",
+    )
+    if scheduler is not None:
+        most, why = MOST_THREADS, "of each worker of a cluster"
+    require(
+        threads is None or 1 <= threads <= most,
+        f"threads must be a whole number from 1 to {most} ({why}), got {threads}",
+    )
+
+
 def make_executor(name: str, workers: int, scheduler: str | None = None) -> Executor:
     """The executor of that name; `scheduler` is the address of a Dask cluster."""
     if name not in EXECUTORS:
         raise unknown("executor", name, EXECUTORS)
-    require(workers >= 1, f"workers must be a whole number ≥ 1, got {workers}")
+    check_counts(workers, None)
     if scheduler is not None and name != "dask":
         raise InputError(f"a scheduler's address goes with --executor dask, not '{name}'")
     if name == "dask":

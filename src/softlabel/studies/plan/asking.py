@@ -11,6 +11,7 @@ import torch
 from softlabel.data.problem import Problem, as_problem
 from softlabel.errors import InputError, require, unknown
 from softlabel.lab import Progress
+from softlabel.lab.artifacts import Artifacts
 from softlabel.studies.plan.cells import ATTEMPTS, BUNDLE_NEURONS
 from softlabel.studies.plan.exporting import export_planned
 from softlabel.studies.plan.families import images_of
@@ -18,17 +19,19 @@ from softlabel.studies.plan.search import allowed_misses
 from softlabel.studies.plan.settings import LADDERS, PlanSettings
 from softlabel.studies.practice import (
     Recipe,
+    TeacherSource,
     check_test_rows,
     check_training,
     check_width,
-    consult,
-    holding,
+    question_run,
     recipe_for,
     threads_of,
 )
-from softlabel.studies.running import Answer, check_folder, finish_question, run_folder
+from softlabel.studies.running import Answer, check_folder, finish_question
 from softlabel.teachers.answers import TeacherAnswers
-from softlabel.teachers.asking import ask_teacher
+from softlabel.teachers.asking import ask_teacher, is_automatic
+from softlabel.teachers.automatic import specification
+from softlabel.teachers.pieces import without_keeping
 
 CONFIRM = 62  # one of them may miss at 90 % and 95 %
 DEEP_EPOCHS = 20
@@ -103,28 +106,36 @@ def plan(
         f"{confirm} students cannot confirm a share of {share:g} with confidence {confidence:g}; take more, or 0",
     )
 
-    def ask() -> TeacherAnswers:
-        if deep and isinstance(teacher, str) and teacher.startswith(("vgg", "resnet")):
-            return _deep_teacher(problem, teacher, epochs or DEEP_EPOCHS, seed, say)
-        return ask_teacher(problem, teacher, output=teacher_output, kind=teacher_kind, id_column=id_column, seed=seed,
-                           watch=say)  # fmt: skip
+    network = teacher if deep and isinstance(teacher, str) and teacher.startswith(("vgg", "resnet")) else None
+    specified = specification(seed) if is_automatic(teacher) else None
+    if network is not None:
+        specified = {"teacher": network, "epochs": epochs or DEEP_EPOCHS, "seed": seed}
 
-    consulted = consult(problem, ask, say)
-    held = consulted.held
-    with holding(held) as key:
-        settings = PlanSettings(
-            held=key, data=str(problem), teacher=held.answers.description, family=family,  # type: ignore[arg-type]
+    def ask(artifacts: Artifacts | None) -> TeacherAnswers:
+        if network is not None:
+            kept = None if artifacts is None else artifacts.folder
+            return _deep_teacher(problem, network, epochs or DEEP_EPOCHS, seed, say, kept)
+        return ask_teacher(problem, teacher, output=teacher_output, kind=teacher_kind, id_column=id_column, seed=seed,
+                           watch=say, keep=without_keeping if artifacts is None else artifacts.keep)  # fmt: skip
+
+    def settings_of(held: str, called: str) -> PlanSettings:
+        return PlanSettings(
+            held=held, data=str(problem), teacher=called, family=family,  # type: ignore[arg-type]
             target=accuracy, widths=ladder, seeds=seeds, share=share, confidence=confidence, bisections=bisections,
             confirm=confirm, rival=rival and not deep, seed=seed, test_rows=len(problem.parts["test"]),
             inputs=problem.inputs.shape[1], classes=len(problem.classes), frequent=frequent,
             recipe=_recipe(problem, deep, epochs, batch, search_radius),
         )  # fmt: skip
-        where = run_folder("plan", problem.name, settings.key, folder)
+
+    def threads(settings: PlanSettings) -> int:
         together = min(BUNDLE_NEURONS, sum(ladder) * seeds)
-        threads = torch.get_num_threads() if deep else threads_of(settings.recipe, settings.inputs, together)
-        facts = consulted.facts(max(1 - accuracy, 0.01), seed)
-        done = finish_question("plan", settings, where, facts=facts, again=again, threads=threads, watch=watch,
-                               afterwards=lambda judged: export_planned(judged, held, where))  # fmt: skip
+        return torch.get_num_threads() if deep else threads_of(settings.recipe, settings.inputs, together)
+
+    with question_run("plan", problem, TeacherSource(ask, specified), settings_of, threads, folder, say) as run:
+        facts = run.consulted.facts(max(1 - accuracy, 0.01), seed)
+        held, place = run.consulted.held, run.folder
+        done = finish_question("plan", run.settings, run.ledger, facts=facts, again=again, watch=watch,
+                               afterwards=lambda judged: export_planned(judged, held, place))  # fmt: skip
     return Plan(**vars(done))
 
 
@@ -169,8 +180,13 @@ def _recipe(problem: Problem, deep: bool, epochs: int | None, batch: int | None,
     )  # fmt: skip
 
 
-def _deep_teacher(problem: Problem, name: str, epochs: int, seed: int, say: Callable[[str], None]) -> TeacherAnswers:
-    """A deep network of that name, trained on the training rows at the students' full width."""
+def _deep_teacher(
+    problem: Problem, name: str, epochs: int, seed: int, say: Callable[[str], None], folder: Path | None
+) -> TeacherAnswers:
+    """A deep network of that name, trained on the training rows at the students' full width.
+
+    folder      for a checkpoint after every epoch, from which an interrupted training goes on
+    """
     from softlabel.networks.deep import Images, Training, network_logits, parameter_count
     from softlabel.studies.distilling import Parts, train_teacher
 
@@ -179,7 +195,7 @@ def _deep_teacher(problem: Problem, name: str, epochs: int, seed: int, say: Call
     began = time.perf_counter()
     training = Training(epochs=epochs, patience=max(3, epochs // 4), seed=seed)
     network = train_teacher(
-        name, Parts(train, validation, test, rows), 1.0, training, None,
+        name, Parts(train, validation, test, rows), 1.0, training, folder,
         lambda arm, epoch, found: say(f"teacher {name}, epoch {epoch}: validation accuracy {found.accuracy:.2%}"),
     )  # fmt: skip
     assert problem.image_shape is not None

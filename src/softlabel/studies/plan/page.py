@@ -173,7 +173,7 @@ def page(judged: Judgement, environment: dict[str, Any], again: str) -> Page:
     return Page(
         title=f"How small can the student be? Accuracy {settings.target:g}",
         question=f"The smallest student whose fresh copies reach the target with probability ≥ {settings.share:.0%}. "
-        f"{settings.data}. Teacher: {settings.teacher}.",
+        f"{settings.data}. Teacher: {judged.facts.get('teacher', {}).get('description', settings.teacher)}.",
         answer=summary(judged),
         tables=[_table(judged)],
         charts=[_chart(judged)],

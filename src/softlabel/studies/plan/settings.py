@@ -17,7 +17,7 @@ NETWORKS = {"vgg": ("vgg2+3", 64), "resnet": ("resnet8", 16)}  # student, and it
 
 
 class PlanSettings(Settings):
-    """Settings of one plan; `held` is the fingerprint of data and teacher.
+    """Settings of one plan; `held` is the identity of data and teacher, `teacher` a name of the latter.
 
     widths      the ladder: neurons, or for deep students the channels of the first layer
     seeds       students at each width of the search

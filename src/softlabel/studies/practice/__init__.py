@@ -3,6 +3,7 @@
 from softlabel.studies.practice.consulting import Consulted, consult
 from softlabel.studies.practice.facts import check_test_rows, check_width
 from softlabel.studies.practice.held import Held, find_held, holding
+from softlabel.studies.practice.questions import QuestionRun, TeacherSource, question_run
 from softlabel.studies.practice.recipe import (
     TOGETHER,
     TUNING_SEEDS_FROM,
@@ -24,8 +25,10 @@ __all__ = [
     "Consulted",
     "Held",
     "Measured",
+    "QuestionRun",
     "Recipe",
     "StudentCell",
+    "TeacherSource",
     "best_choice",
     "check_test_rows",
     "check_training",
@@ -35,6 +38,7 @@ __all__ = [
     "find_held",
     "holding",
     "measure_students",
+    "question_run",
     "recipe_for",
     "student_model",
     "threads_of",

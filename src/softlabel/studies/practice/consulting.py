@@ -51,7 +51,7 @@ def consult(
         say(f"warning: {warning}")
     began = time.perf_counter()
     answers = ask()
-    seconds = time.perf_counter() - began
+    seconds = max(time.perf_counter() - began, answers.seconds)  # a training that was interrupted counts whole
     say(f"teacher: {answers.description}")
     for remark in answers.notes:
         say(f"note: {remark}")

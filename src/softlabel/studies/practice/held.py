@@ -73,15 +73,16 @@ _HELD: dict[str, Held] = {}
 
 
 @contextmanager
-def holding(held: Held) -> Iterator[str]:
-    """Within it, studies of this process find it under the name that is yielded."""
-    before = _HELD.get(held.key)
-    _HELD[held.key] = held
+def holding(held: Held, key: str | None = None) -> Iterator[str]:
+    """Within it, studies of this process find it under the name that is yielded: the one given, or its own."""
+    key = key or held.key
+    before = _HELD.get(key)
+    _HELD[key] = held
     try:
-        yield held.key
+        yield key
     finally:
         if before is None:
-            _HELD.pop(held.key, None)
+            _HELD.pop(key, None)
 
 
 def find_held(key: str) -> Held:

@@ -10,22 +10,25 @@ import numpy as np
 from softlabel.data.problem import Problem, as_problem, without_held_out
 from softlabel.errors import require
 from softlabel.lab import Progress
+from softlabel.lab.artifacts import Artifacts
 from softlabel.lab.scores import example_scores, find_metric
 from softlabel.studies.practice import (
     Arm,
     Consulted,
+    TeacherSource,
     check_test_rows,
     check_training,
     check_width,
-    consult,
-    holding,
+    question_run,
     recipe_for,
     threads_of,
 )
-from softlabel.studies.running import Answer, check_folder, finish_question, run_folder
+from softlabel.studies.running import Answer, check_folder, finish_question
 from softlabel.studies.verdict.settings import VerdictSettings
 from softlabel.teachers.answers import TeacherAnswers
-from softlabel.teachers.asking import ask_teacher, unlabelled_inputs
+from softlabel.teachers.asking import ask_teacher, is_automatic, unlabelled_inputs
+from softlabel.teachers.automatic import specification
+from softlabel.teachers.pieces import without_keeping
 
 LIKELY_DISAGREEMENT = 0.05
 THEORY_ERROR = 0.1
@@ -91,26 +94,31 @@ def verdict(
         if met:
             say(f"note: {met} unlabelled rows are validation or test rows of the data; they are left out")
 
-    def ask() -> TeacherAnswers:
+    def ask(artifacts: Artifacts | None) -> TeacherAnswers:
         return ask_teacher(problem, teacher, transfer=transfer, output=teacher_output, kind=teacher_kind,
-                           id_column=id_column, seed=seed, watch=say)  # fmt: skip
+                           id_column=id_column, seed=seed, watch=say,
+                           keep=without_keeping if artifacts is None else artifacts.keep)  # fmt: skip
 
-    consulted = consult(problem, ask, say, transfer)
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
     class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
-    with holding(consulted.held) as key:
-        settings = VerdictSettings(
-            held=key, data=str(problem), teacher=consulted.held.answers.description, arms=arms,
-            width=width, metric=metric, margin=margin, confidence=confidence, seeds=seeds, seed=seed,
-            class_rows=class_rows, recipe=recipe_for(len(problem.parts["train"]), epochs, batch, search_radius),
+    recipe = recipe_for(len(problem.parts["train"]), epochs, batch, search_radius)
+
+    def settings_of(held: str, called: str) -> VerdictSettings:
+        return VerdictSettings(
+            held=held, data=str(problem), teacher=called, arms=arms, width=width, metric=metric, margin=margin,
+            confidence=confidence, seeds=seeds, seed=seed, class_rows=class_rows, recipe=recipe,
         )  # fmt: skip
-        threads = threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
-        facts = consulted.facts(THEORY_ERROR, seed) | {
-            "teacher_metric": _teacher_metric(consulted, metric),
+
+    def threads(settings: VerdictSettings) -> int:
+        return threads_of(settings.recipe, problem.inputs.shape[1], 5 * len(arms) * width)
+
+    source = TeacherSource(ask, specification(seed) if is_automatic(teacher) else None)
+    with question_run("verdict", problem, source, settings_of, threads, folder, say, transfer) as run:
+        facts = run.consulted.facts(THEORY_ERROR, seed) | {
+            "teacher_metric": _teacher_metric(run.consulted, metric),
             "test_rows": list(warnings),
         }
-        done = finish_question("verdict", settings, run_folder("verdict", problem.name, settings.key, folder),
-                               facts=facts, again=again, threads=threads, watch=watch)  # fmt: skip
+        done = finish_question("verdict", run.settings, run.ledger, facts=facts, again=again, watch=watch)
     return Verdict(**vars(done))
 
 

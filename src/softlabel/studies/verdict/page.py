@@ -235,7 +235,7 @@ def _audit_tables(judged: Judgement) -> list[Table]:
     return [
         Table(
             "The teacher, before anything was trained",
-            f"{judged.settings.teacher}. Entropy relative to ln K. {words}",
+            f"{judged.facts['teacher']['description']}. Entropy relative to ln K. {words}",
             ["", "accuracy", "log loss", "calibration error", "entropy"],
             rows,
         )

@@ -8,7 +8,7 @@ from softlabel.studies.practice import Arm, Recipe
 
 
 class VerdictSettings(Settings):
-    """Settings of one verdict; `held` is the fingerprint of data and teacher.
+    """Settings of one verdict; `held` is the identity of data and teacher, `teacher` a name of the latter.
 
     class_rows  test rows of each class
     margin      half of the range, in points (hundredths of the metric), within which a gap does not matter
