@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,16 @@ from softlabel.export import export_student, save_student
 from softlabel.networks import TwoLayer
 from softlabel.networks.deep import build_network, network_logits
 from softlabel.networks.deep.prepared import Prepared, prepared_for
+from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 from tests.export.students import COLUMNS, NAMES, inputs, student
 from tests.faults.disks import files_up_to
 from tests.networks.deep.small import images
 
-KEYS = {"model", "rows", "classes", "counts", "accuracy", "log_loss", "predictions", "out"}
+KEYS = {
+    "model", "rows", "classes", "counts", "accuracy", "log_loss", "calibration_error", "probabilities_are",
+    "label_temperature", "label_smoothing", "predictions", "out",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +72,7 @@ def answer(capsys, *words):
 TRUTH = student(5).probabilities(inputs(30, seed=4))
 
 
-@pytest.mark.parametrize("model", ["m5.onnx", "m5.safetensors"])
+@pytest.mark.parametrize("model", ["m5.onnx", "m5.safetensors", "m5.npz"])
 @pytest.mark.parametrize("data", ["t.csv", "t.parquet", "bare.csv", "x.npy", "x.npz"])
 def test_json_has_what_scripts_rely_on(here, capsys, model, data):
     found, errors = answer(capsys, model, data)
@@ -124,6 +129,27 @@ def test_labels_as_numbers_and_truths(here, capsys):
     numbers = StudentModel(student().network, student().scaler, ("0", "1"))
     numbers.save(here / "n.safetensors")
     assert answer(capsys, "n.safetensors", "n.npy", "--label", "last")[0]["accuracy"] == 1
+
+
+@pytest.mark.parametrize("ending", ["onnx", "safetensors", "npz"])
+def test_outputs_of_a_student_of_softened_labels_are_not_called_probabilities(here, capsys, ending):
+    model = replace(student(5), softening=Softening(8.0))
+    export_student(model, here, "soft", inputs())
+    found, errors = answer(capsys, f"soft.{ending}", "t.csv", "--label", "kind", "--out", "said.csv")
+    assert found["probabilities_are"] == "softened (label temperature 8)"
+    assert found["label_temperature"] == 8
+    assert found["calibration_error"] > 0
+    assert "note: outputs are softened (label temperature 8)" in errors
+    assert pl.read_csv("said.csv").columns == ["row", "predicted", *(f"softened_{name}" for name in NAMES)]
+    assert run(["predict", f"soft.{ending}", "t.csv", "--label", "kind"]) == 0
+    shown = capsys.readouterr().out
+    assert "softened" in shown.split("predicted classes")[0]
+    assert "probability" not in shown
+    assert "(of outputs that are softened (label temperature 8))" in " ".join(shown.split())
+    hard, errors = answer(capsys, f"m5.{ending}", "t.csv", "--out", "said.csv")
+    assert (hard["probabilities_are"], hard["label_temperature"]) == ("probabilities", 1)
+    assert "softened" not in errors
+    assert pl.read_csv("said.csv").columns[2:] == [f"p_{name}" for name in NAMES]
 
 
 def test_a_certain_mistake_has_a_finite_loss(here, capsys):
@@ -368,7 +394,7 @@ def check_refused(capsys, words, message):
         ("none.onnx t.csv", "there is no model 'none.onnx'"),
         (". t.csv", "is a folder: name a model in it"),
         ("t.csv t.csv", "'t.csv' is no model"),
-        ("m5.py t.csv", "is no model: a .safetensors or an .onnx file is needed"),
+        ("m5.py t.csv", "is Python code, which is never run from here: name m5.safetensors or m5.npz or m5.onnx"),
         ("m5.onnx none.csv", "there is no file 'none.csv'"),
         ("m5.onnx nothing", "unknown data set 'nothing'"),
         ("m5.onnx digits", "'digits' has 64 input columns, the model takes 3"),

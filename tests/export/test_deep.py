@@ -2,6 +2,8 @@
 
 import json
 
+import onnx
+import onnxruntime
 import pytest
 import torch
 from torch import nn
@@ -9,7 +11,7 @@ from torch import nn
 from softlabel import export
 from softlabel.errors import InputError, SoftlabelError
 from softlabel.export import deep
-from softlabel.networks.deep import build_network, network_logits
+from softlabel.networks.deep import Objective, build_network, network_logits
 from softlabel.networks.deep.prepared import prepared_for
 from softlabel.numerics import save_tensors
 from softlabel.teachers.onnx_file import OnnxTeacher
@@ -30,6 +32,76 @@ def test_onnx_says_what_the_network_says(tmp_path):
         found = OnnxTeacher(tmp_path / "a" / "s.onnx", 2)(images().pixels[:rows])
         assert found.numpy() == pytest.approx(network_logits(net, images().pixels[:rows]).numpy(), abs=1e-3)
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["s.onnx"]  # one file
+
+
+def test_onnx_has_class_names_probabilities_and_what_is_done_to_pixels(tmp_path):
+    net, pixels = student(), images().pixels
+    export.export_onnx(net, pixels, tmp_path / "s.onnx", ("cat", "dog"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "s.onnx"), providers=["CPUExecutionProvider"])
+    assert [output.name for output in session.get_outputs()] == ["logits", "probabilities", "label"]
+    logits, likely, label = session.run(None, {"images": pixels.numpy()})
+    truth = network_logits(net, pixels)
+    assert logits == pytest.approx(truth.numpy(), abs=1e-3)
+    assert likely == pytest.approx(truth.softmax(1).numpy(), abs=1e-4)
+    assert label.tolist() == [("cat", "dog")[place] for place in truth.argmax(1).tolist()]
+    about = session.get_modelmeta().custom_metadata_map
+    assert json.loads(about["classes"]) == ["cat", "dog"]
+    assert json.loads(about["image"]) == [1, 8, 8]
+    assert json.loads(about["mean"]) == pytest.approx(net.mean.flatten().tolist())
+    assert json.loads(about["spread"]) == pytest.approx(net.spread.flatten().tolist())
+    assert "in the graph" in about["preprocessing"]
+    assert about["probabilities_are"] == "probabilities"
+    with pytest.raises(InputError, match="2 outputs, 3 classes are named"):
+        export.export_onnx(net, pixels, tmp_path / "t.onnx", ("a", "b", "c"))
+    changed = onnx.load(tmp_path / "s.onnx")
+    changed.graph.initializer[0].raw_data = bytes(len(changed.graph.initializer[0].raw_data))
+    onnx.save(changed, tmp_path / "c.onnx")
+    with pytest.raises(InputError, match="was changed after softlabel wrote it"):
+        export.load_model(tmp_path / "c.onnx")
+
+
+def test_onnx_of_a_single_output_has_two_columns(tmp_path):
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 1)).eval()
+    export.export_onnx(net, images().pixels, tmp_path / "s.onnx")
+    found = export.load_model(tmp_path / "s.onnx").probabilities(images().pixels.numpy())
+    assert found[:, 1] == pytest.approx(net(images().pixels)[:, 0].detach().sigmoid().numpy(), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("objective", "meaning"),
+    [
+        (Objective(1.0, 4.0), "probabilities"),  # on both sides: its logits are the teacher's at temperature 1
+        (Objective(1.0, 4.0, "labels"), "softened (label temperature 4)"),
+        (Objective(0.5, 0.5, "labels"), "sharpened (label temperature 0.5)"),
+        (Objective(), "probabilities"),
+        (Objective(smoothing=0.1), "softened (label smoothing 0.1)"),
+        (Objective(1.0, 1.0, "labels"), "probabilities"),
+    ],
+)
+def test_files_say_what_their_outputs_are(tmp_path, objective, meaning):
+    net, softening = student(), objective.softening
+    assert softening.meaning == meaning
+    export.export_onnx(net, images().pixels, tmp_path / "s.onnx", ("a", "b"), softening, f"resnet8; {objective}")
+    export.save_student(tmp_path / "s.safetensors", net, ABOUT | softening.to_dict())
+    held = onnx.load(tmp_path / "s.onnx")
+    about = {prop.key: prop.value for prop in held.metadata_props}
+    assert about["probabilities_are"] == meaning
+    word = meaning.split()[0]
+    name = "probabilities" if word == "probabilities" else f"{word}_probabilities"
+    assert held.graph.output[1].name == name
+    assert meaning in held.graph.output[1].doc_string
+    assert meaning in held.doc_string
+    if objective.soft_share and objective.temperature_on == "both":
+        assert "temperature 4 on both sides" in about["student"]
+    for ending in ("onnx", "safetensors"):
+        assert export.load_model(tmp_path / f"s.{ending}").softening == softening
+
+
+def test_a_file_that_does_not_record_its_labels_says_so(tmp_path):
+    export.save_student(tmp_path / "s.safetensors", student(), ABOUT)
+    softening = export.load_model(tmp_path / "s.safetensors").softening
+    assert softening.temperature is None
+    assert "does not record the temperature" in (softening.note or "")
 
 
 def test_a_file_that_differs_is_removed_and_said(tmp_path, monkeypatch):

@@ -1,11 +1,14 @@
 """One door to models: ours and others', tables and images; what cannot be used is one line."""
 
+import io
 import re
+import zipfile
 
 import numpy as np
 import onnx
 import pytest
 import torch
+from numpy.lib import format as npy
 from onnx import TensorProto, helper, numpy_helper
 from scipy.special import expit, softmax
 
@@ -37,12 +40,12 @@ def foreign(path, nodes, outputs, given=None, constants=(), more_opsets=()):
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-@pytest.mark.parametrize("ending", ["safetensors", "onnx"])
+@pytest.mark.parametrize("ending", ["safetensors", "onnx", "npz"])
 def test_our_two_layer_students(tmp_path, ending, classes):
     model = student(classes)
     found = load_model(str(export_student(model, tmp_path, "s", inputs()).path(ending)))
     assert (found.classes, found.columns, found.shape) == (NAMES[:classes], COLUMNS, (3,))
-    assert found.kind == {"safetensors": "two-layer student", "onnx": "ONNX model"}[ending]
+    assert found.kind == ("ONNX model" if ending == "onnx" else "two-layer student")
     assert not found.takes_images
     x = inputs(9000, seed=2)  # more than a batch
     p = found.probabilities(x)
@@ -60,11 +63,11 @@ def test_deep_students(tmp_path):
     net = prepared_for(build_network("resnet8", 2, (1, 8, 8), 0.25, seed=1), images()).eval()
     about = {"network": "resnet8", "width": 0.25, "classes": ["cat", "dog"], "image": [1, 8, 8]}
     save_student(tmp_path / "d.safetensors", net, about)
-    export_onnx(net, images().pixels, tmp_path / "d.onnx")
+    export_onnx(net, images().pixels, tmp_path / "d.onnx", ("cat", "dog"))
     truth = network_logits(net, images().pixels).softmax(1).numpy()
     for name, kind, classes in (
         ("d.safetensors", "deep student", ("cat", "dog")),
-        ("d.onnx", "ONNX model", ("0", "1")),
+        ("d.onnx", "ONNX model", ("cat", "dog")),
     ):
         found = load_model(tmp_path / name)
         assert (found.kind, found.classes, found.columns, found.shape) == (kind, classes, None, (1, 8, 8))
@@ -72,6 +75,82 @@ def test_deep_students(tmp_path):
         assert found.probabilities(images().pixels.numpy()) == pytest.approx(truth, abs=1e-4)
         with pytest.raises(InputError, match=r"takes numbers \(n, channels, height, width\) = \('n', 1, 8, 8\)"):
             found.probabilities(np.zeros((2, 8, 8)))
+
+
+@pytest.mark.parametrize("scale", ["none", "max", "unit", "standard"])
+@pytest.mark.parametrize("activation", ["relu", "softplus", "tanh"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_npz_file_of_a_numpy_predictor_says_what_the_student_says(tmp_path, scale, activation, classes):
+    model = student(classes, scale, activation=activation, columns=None if classes == 4 else COLUMNS)
+    found = load_model(export_student(model, tmp_path, "s", inputs()).path("npz"))
+    assert (found.classes, found.columns) == (model.classes, model.columns)
+    x = inputs(50, seed=9)
+    assert found.probabilities(x) == pytest.approx(model.probabilities(x), abs=1e-5)
+
+
+def _changed_npz(**changes):
+    def make(path):
+        export_student(student(5), path.parent, path.stem, inputs())
+        held = dict(np.load(path))
+        np.savez(path, **{name: array for name, array in (held | changes).items() if array is not None})
+
+    return make
+
+
+def _pickled_npz(path):
+    export_student(student(5), path.parent, path.stem, inputs())
+    np.savez(path, **(dict(np.load(path)) | {"hidden": np.array([print], dtype=object)}))
+
+
+def _compressed_npz(path):
+    np.savez_compressed(path, hidden=np.zeros((1000, 1000)))
+
+
+def _lying_npz(path):
+    """A header that claims 18 TiB."""
+    with zipfile.ZipFile(path, "w") as archive:
+        header = io.BytesIO()
+        npy.write_array_header_1_0(header, {"shape": (1 << 41,), "fortran_order": False, "descr": "<f8"})
+        archive.writestr("hidden.npy", header.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda path: np.savez(path, X=np.zeros((3, 2))),
+            "not one of a student that this version of softlabel exported",
+        ),
+        (lambda path: path.write_bytes(b"x"), "cannot be read as the NPZ file of a student"),
+        (lambda path: path.write_bytes(b""), "cannot be read as the NPZ file of a student"),
+        (_pickled_npz, "cannot be read as the NPZ file of a student"),
+        (_compressed_npz, "is compressed, which exported students are not"),
+        (_lying_npz, "does not hold what its header says"),
+        (_changed_npz(format=None), "not one of a student"),
+        (_changed_npz(hidden=None), "is not a complete student"),
+        (_changed_npz(classes=np.array(["a", "b"])), "."),
+        (_changed_npz(classes=np.array(["a", "b", "c"])), "3 classes need a network with 3 outputs"),
+        (_changed_npz(activation=np.array("step")), "."),
+        (_changed_npz(scale=np.array("some")), "scale must be one of"),
+        (_changed_npz(shift=np.zeros(2)), "the scale is of 2"),
+        (_changed_npz(hidden=np.full((8, 3), np.nan, np.float32)), "weights must be finite numbers"),
+        (_changed_npz(label_temperature=np.array(-1.0)), "label temperature must be a positive number"),
+    ],
+)
+def test_an_npz_file_that_is_no_student_is_one_line(tmp_path, make, message):
+    make(tmp_path / "m.npz")
+    with pytest.raises(InputError, match=message) as said:
+        load_model(tmp_path / "m.npz")
+    assert "\n" not in str(said.value)
+
+
+def test_code_is_never_run(tmp_path):
+    (tmp_path / "m.py").write_text("raise SystemExit('run')\n")
+    with pytest.raises(InputError, match=r"never run from here: name its .safetensors or .npz or .onnx file"):
+        load_model(tmp_path / "m.py")
+    (tmp_path / "m.onnx").touch()
+    with pytest.raises(InputError, match=r"name m.onnx beside it"):
+        load_model(tmp_path / "m.py")
 
 
 def test_logits_of_others_become_probabilities(tmp_path):
@@ -259,7 +338,7 @@ def cut(path):
     [
         ("none.onnx", lambda path: None, "there is no model"),
         ("folder.onnx", lambda path: path.mkdir(), "is a folder: name a model in it"),
-        ("m.txt", lambda path: path.write_text("x"), "is no model: a .safetensors or an .onnx file is needed"),
+        ("m.txt", lambda path: path.write_text("x"), "is no model: a .safetensors, .npz or .onnx file is needed"),
         ("m.onnx", lambda path: path.write_bytes(b""), "cannot be read as an ONNX model"),
         ("m.onnx", lambda path: path.write_bytes(b"x" * 50), "cannot be read as an ONNX model"),
         ("m.onnx", cut, "cannot be read as an ONNX model"),

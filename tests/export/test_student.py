@@ -5,6 +5,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -19,6 +20,7 @@ from softlabel.errors import InputError, SoftlabelError
 from softlabel.export import export_student
 from softlabel.export import student as module
 from softlabel.networks.activations import ACTIVATIONS
+from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.numerics.files import WriteError
@@ -314,3 +316,21 @@ def test_examples_that_cannot_be(tmp_path, example, message):
     with pytest.raises(InputError, match=message):
         export_student(student(), tmp_path, "s", example)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("temperature", "word"), [(8.0, "softened"), (0.5, "sharpened"), (1.0, "")])
+def test_every_file_says_whether_its_outputs_are_probabilities(tmp_path, temperature, word):
+    model = replace(student(5), softening=Softening(temperature))
+    found = export_student(model, tmp_path, "s", inputs())
+    assert max(found.parity.values()) < 1e-4
+    meaning = f"{word} (label temperature {temperature:g})" if word else "probabilities"
+    held = onnx.load(tmp_path / "s.onnx")
+    about = {prop.key: prop.value for prop in held.metadata_props}
+    assert (about["probabilities_are"], about["label_temperature"]) == (meaning, str(temperature))
+    assert held.graph.output[1].name == (f"{word}_probabilities" if word else "probabilities")
+    assert meaning in held.graph.output[1].doc_string
+    code = " ".join((tmp_path / "s.py").read_text().split())
+    assert (meaning in code) == bool(word)
+    assert float(np.load(tmp_path / "s.npz")["label_temperature"]) == temperature
+    assert StudentModel.load(tmp_path / "s.safetensors").softening == Softening(temperature)
+    assert model.fingerprint != replace(model, softening=Softening(3.0)).fingerprint

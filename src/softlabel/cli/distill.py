@@ -144,6 +144,8 @@ def _watch(arm: str, epoch: int, found) -> None:
 
 
 def _show(document: dict[str, Any]) -> None:
+    from softlabel.networks.softening import PROBABILITIES
+
     def number(value: float | None, form: str) -> str:
         return "–" if value is None else format(value, form)
 
@@ -162,5 +164,10 @@ def _show(document: dict[str, Any]) -> None:
     )
     gap = document["arms"]["soft"]["accuracy"] - document["arms"]["hard"]["accuracy"]
     options.say(f"Soft − hard: {100 * gap:+.2f} points, one run of each: other seeds may turn it round.")
+    for warning in document["warnings"]:
+        options.say(f"Warning: {warning}.")
+    for arm, found in document["arms"].items():
+        if found["probabilities_are"] != PROBABILITIES:
+            options.say(f"Outputs of the arm '{arm}' are {found['probabilities_are']}, not probabilities.")
     for arm, entry in document["exported"].items():
         options.say(f"{arm}: {entry['onnx']} ({entry['bytes']:,} bytes, parity {entry['onnx_parity']:.1e})")

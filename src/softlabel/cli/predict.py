@@ -19,7 +19,7 @@ ENDINGS = (".csv", ".parquet", ".npy")
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A student (.safetensors or .onnx), or any ONNX classifier.")
+        Path, typer.Argument(metavar="MODEL", help="A student (.safetensors, .npz or .onnx), or any ONNX classifier.")
     ],
     data: Annotated[
         str,
@@ -40,6 +40,10 @@ def predict(
 ) -> None:
     """Ask a model for the class of every row, with a probability for each class.
 
+    A student that was trained on labels of another temperature than 1 imitates softened labels: its numbers are not
+    probabilities, which is said on stderr, in the JSON key `probabilities_are` and in the names of columns
+    (softened_CLASS in place of p_CLASS).
+
     Columns are found by name where the model knows names (others are ignored), and by position otherwise; labels are
     not needed.
 
@@ -56,12 +60,14 @@ def predict(
     _check_out(out, model, data)
     held = load_model(model)
     options.note(f"{model.name}: {held.kind}, inputs {' × '.join(map(str, held.shape))}, {len(held.classes)} classes")
+    if held.softening.note is not None:
+        options.note(f"note: {held.softening.note}")
     rows = rows_for(held, data, label, id_column, drop or ())
     for remark in rows.notes:
         options.note(f"note: {remark}")
     likely = held.probabilities(rows.inputs)
     places = likely.argmax(axis=1)
-    accuracy, log_loss = _scores(likely, rows.labels)
+    scores = _scores(likely, rows.labels)
     if out is not None:
         if id_column is not None and out.suffix.lower() == ".npy":
             options.note("note: an .npy file holds probabilities alone, without ids")
@@ -79,14 +85,15 @@ def predict(
                 "rows": len(rows),
                 "classes": list(held.classes),
                 "counts": counts,
-                "accuracy": accuracy,
-                "log_loss": log_loss,
+                **scores,
+                "probabilities_are": held.softening.meaning,
+                **held.softening.to_dict(),
                 "predictions": _predictions(held, rows, likely),
                 "out": None if out is None else str(out),
             }
         )
         return
-    _show(held, rows, likely, counts, accuracy, log_loss)
+    _show(held, rows, likely, counts, scores)
 
 
 def _check_out(out: Path | None, model: Path, data: str) -> None:
@@ -100,19 +107,26 @@ def _check_out(out: Path | None, model: Path, data: str) -> None:
         require(not given.exists() or out.resolve() != given.resolve(), f"--out '{out}' would overwrite '{given}'")
 
 
-def _scores(likely: "np.ndarray", labels: "np.ndarray | None") -> tuple[float | None, float | None]:
-    """Accuracy, and −mean ln p of the given class (p at least 2·10⁻¹⁶)."""
+def _scores(likely: "np.ndarray", labels: "np.ndarray | None") -> dict[str, float | None]:
+    """Accuracy, −mean ln p of the given class (p at least 2·10⁻¹⁶), and calibration error; None without labels."""
     import numpy as np
 
+    from softlabel.networks.deep.evaluation import calibration_error
+
     if labels is None:
-        return None, None
+        return dict.fromkeys(("accuracy", "log_loss", "calibration_error"))
     own = likely[np.arange(len(labels)), labels]
     loss = -np.log(np.maximum(own, np.finfo(np.float64).eps)).mean()
-    return float((likely.argmax(axis=1) == labels).mean()), float(loss)
+    right = (likely.argmax(axis=1) == labels).astype(np.float64)
+    return {
+        "accuracy": float(right.mean()),
+        "log_loss": float(loss),
+        "calibration_error": calibration_error(likely.max(axis=1), right),
+    }
 
 
 def _columns(held: "Model") -> list[str]:
-    return ["predicted", *(f"p_{name}" for name in held.classes)]
+    return ["predicted", *(f"{held.softening.column_prefix}{name}" for name in held.classes)]
 
 
 def _write(out: Path, held: "Model", rows: "Rows", likely: "np.ndarray") -> None:
@@ -152,14 +166,13 @@ def _show(
     rows: "Rows",
     likely: "np.ndarray",
     counts: dict[str, int],
-    accuracy: float | None,
-    log_loss: float | None,
+    scores: dict[str, float | None],
 ) -> None:
     names = range(1, len(rows) + 1) if rows.ids is None else rows.ids.to_list()
     places = likely.argmax(axis=1)
     options.table(
         f"first {SHOWN} of {len(rows):,} rows" if len(rows) > SHOWN else "predictions",
-        ["row" if rows.ids is None else rows.ids.name, "class", "probability"],
+        ["row" if rows.ids is None else rows.ids.name, "class", held.softening.word or "probability"],
         [
             [name, held.classes[place], f"{each[place]:.4f}"]
             for name, place, each in list(zip(names, places.tolist(), likely, strict=True))[:SHOWN]
@@ -170,5 +183,9 @@ def _show(
         ["class", "rows", "share"],
         [[name, f"{count:,}", f"{count / len(rows):.1%}"] for name, count in counts.items()],
     )
-    if accuracy is not None and log_loss is not None:
-        options.say(f"Accuracy {accuracy:.2%}, log loss {log_loss:.4f}.")
+    if scores["accuracy"] is not None:
+        of = f" (of outputs that are {held.softening.meaning})" if held.softening.word else ""
+        options.say(
+            f"Accuracy {scores['accuracy']:.2%}, log loss {scores['log_loss']:.4f}, calibration error "
+            f"{scores['calibration_error']:.4f}{of}."
+        )

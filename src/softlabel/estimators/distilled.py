@@ -97,7 +97,7 @@ class DistilledClassifier(ClassifierMixin, BaseEstimator):
         return self.student_.decision_function(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The student's probabilities of the classes, (n, K)."""
+        """The student's probabilities of the classes, (n, K); softened where the student's labels were, see there."""
         check_is_fitted(self)
         return self.student_.predict_proba(X)
 

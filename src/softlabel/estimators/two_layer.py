@@ -22,6 +22,7 @@ from softlabel.estimators.fitting import (
 )
 from softlabel.networks.losses import Labels, hard_labels, soft_labels
 from softlabel.networks.pgd import count_steps, train_students
+from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 from softlabel.networks.students import Student
 from softlabel.numerics import threads_for
@@ -168,6 +169,7 @@ class TwoLayerClassifier(ClassifierMixin, BaseEstimator):
             scaler,
             tuple(str(one) for one in classes),
             None if columns is None else tuple(columns),
+            Softening(student.temperature if student.temperature_on == "labels" else 1.0, student.smoothing),
         )
         self.n_iter_ = run[0].steps
         self.loss_ = run[0].records["loss"][-1]
@@ -202,7 +204,11 @@ class TwoLayerClassifier(ClassifierMixin, BaseEstimator):
         return self.model_.logits(table)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, (n, K)."""
+        """Probabilities of the classes, (n, K).
+
+        They imitate the labels: with `temperature` other than 1 on the labels alone, or with `smoothing`, they are
+        softened and not probabilities to rely on; `model_.softening.note` then says so.
+        """
         table = self._table(X)
         return self.model_.probabilities(table)
 

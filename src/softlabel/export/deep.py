@@ -4,68 +4,138 @@ import io
 import json
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from softlabel.errors import InputError, SoftlabelError
+from softlabel.errors import InputError, SoftlabelError, require
+from softlabel.export.onnx_graph import describe, output_doc
 from softlabel.networks.deep.building import build_network
+from softlabel.networks.deep.objective import two_columns
 from softlabel.networks.deep.prepared import Prepared
+from softlabel.networks.softening import Softening
 from softlabel.numerics.files import replacing
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 KIND = "softlabel deep student"
-LARGEST = 1e-3  # difference of logits that a parity check allows, relative to their size
+LARGEST = 1e-3  # difference that a parity check allows: of logits relative to their size, and of probabilities
 SAMPLE = 64
 
 
-def export_onnx(network: nn.Module, example: Tensor, path: str | Path) -> float:
+class _Answering(nn.Module):
+    """Logits (n, K) of a network and their softmax; a single output is the log-odds of the second of two classes."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        logits = two_columns(self.network(pixels))
+        return logits, logits.softmax(1)
+
+
+def export_onnx(
+    network: nn.Module,
+    example: Tensor,
+    path: str | Path,
+    classes: Sequence[str] | None = None,
+    softening: Softening | None = None,
+    student: str = "deep student",
+) -> float:
     """Write one ONNX file that takes any number of such images, and compare it with the network on `example` (n, …).
 
-    Returns the largest difference of logits over their largest size; a file that differs is refused.
+    The file answers with "logits", "probabilities" ("softened_probabilities" where `softening` says so) and "label",
+    and carries the names of the classes, what is done to pixels first, and what its outputs are.
+
+    classes     names of the classes; numbers by default
+    softening   of the labels that the network was trained on; none by default
+    student     one line about the network, for people
+
+    Returns the largest difference of logits (over their largest size) or of probabilities; a file that differs is
+    refused and not kept.
     """
-    network, path = network.eval().cpu(), Path(path)
+    import onnx
+
+    network, path, softening = network.eval().cpu(), Path(path), softening or Softening()
     two = example[:1].expand(2, -1, -1, -1).contiguous()  # a batch of one would be taken for a constant
+    outputs = ["logits", softening.output_name]
     said = io.StringIO()  # the exporter talks, in three ways
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
-            network, (two,), dynamo=True, input_names=["images"], output_names=["logits"],
+            _Answering(network), (two,), dynamo=True, input_names=["images"], output_names=outputs,
             dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False,
         )  # fmt: skip
         assert program is not None
-    with replacing(path) as part:
-        with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
-            warnings.simplefilter("ignore")
-            program.save(str(part), external_data=False)
-        return _parity(network, example, part)
-
-
-def _parity(network: nn.Module, example: Tensor, path: Path) -> float:
-    """The largest difference of an ONNX file's logits from the network's, over their largest size."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    sample = example[:SAMPLE].contiguous()
-    theirs = np.asarray(session.run(None, {"images": sample.numpy()})[0])
+        built = program.model_proto
     with torch.no_grad():
-        ours = network(sample).float().numpy()
-    difference = float(np.abs(ours - theirs).max() / max(np.abs(ours).max(), 1.0))
-    if not difference <= LARGEST:
-        raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}: it was not kept")
+        ours = [part.float().numpy() for part in _Answering(network)(example[:SAMPLE])]
+    names = tuple(map(str, range(ours[0].shape[1]) if classes is None else classes))
+    require(
+        len(names) == ours[0].shape[1], f"the network has {ours[0].shape[1]} outputs, {len(names)} classes are named"
+    )
+    _name_classes(built, names, softening)
+    describe(built, names, None, softening, student=student, **_pixel_facts(network, example))
+    onnx.checker.check_model(built)
+    with replacing(path) as part:
+        part.write_bytes(built.SerializeToString())
+        difference = _difference(part, example[:SAMPLE], ours, outputs, names)
+        if not difference <= LARGEST:
+            raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}: it was not kept")
     return difference
 
 
+def _name_classes(built: "ModelProto", names: Sequence[str], softening: Softening) -> None:
+    """Add the output "label", the name of the likeliest class, and say of each output what it is."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = built.graph
+    graph.initializer.append(numpy_helper.from_array(np.array(names, dtype=object), "class_names"))
+    graph.node.append(helper.make_node("ArgMax", ["logits"], ["class_number"], name="class_number", axis=1, keepdims=0))
+    graph.node.append(helper.make_node("Gather", ["class_names", "class_number"], ["label"], name="label", axis=0))
+    batch = graph.input[0].type.tensor_type.shape.dim[0].dim_param or "batch"
+    graph.output.append(helper.make_tensor_value_info("label", TensorProto.STRING, [batch]))
+    docs = ("the network's outputs before the softmax", output_doc(softening), "name of the predicted class")
+    for output, text in zip(graph.output, docs, strict=True):
+        output.doc_string = text
+
+
+def _pixel_facts(network: nn.Module, example: Tensor) -> dict[str, str]:
+    """What a caller has to know about the images."""
+    facts = {"image": json.dumps(list(example.shape[1:])), "preprocessing": "none beyond what the network itself does"}
+    if isinstance(network, Prepared):
+        facts["preprocessing"] = "pixels in [0, 1], channels first; (pixels - mean)/spread per channel is in the graph"
+        facts |= {name: json.dumps(getattr(network, name).flatten().tolist()) for name in ("mean", "spread")}
+    return facts
+
+
+def _difference(path: Path, sample: Tensor, ours: list[np.ndarray], outputs: list[str], names: Sequence[str]) -> float:
+    """Of logits and probabilities; infinite where a class is named that is not the likeliest."""
+    from softlabel.teachers.onnx_session import OnnxSession
+
+    logits, likely, label = OnnxSession(path).session.run([*outputs, "label"], {"images": sample.contiguous().numpy()})
+    of_logits = float(np.abs(ours[0] - np.asarray(logits)).max() / max(np.abs(ours[0]).max(), 1.0))
+    of_likely = float(np.abs(ours[1] - np.asarray(likely)).max())
+    places = np.array([names.index(name) for name in np.asarray(label).tolist()])
+    behind = ours[1].max(axis=1) - ours[1][np.arange(len(places)), places]
+    return max(of_logits, of_likely) if (behind <= 2 * LARGEST).all() else np.inf
+
+
 def save_student(path: str | Path, network: Prepared, about: Mapping[str, Any]) -> None:
-    """The student's weights alone, with what is needed to build it again: network, width, classes, image."""
+    """The student's weights alone, with what is needed to build it again: network, width, classes, image.
+
+    `about` may hold `Softening.to_dict()` of the labels that it was trained on; without it `predict` warns that it is
+    not recorded.
+    """
     tensors = {name: value.detach().cpu() for name, value in network.state_dict().items()}
     save_tensors(path, tensors, KIND, {"about": json.dumps(dict(about))})
 

@@ -1,14 +1,17 @@
 """A student as ten lines of Python that need NumPy alone, with its weights in an NPZ file beside them."""
 
 import io
+import textwrap
 
 import numpy as np
 import torch
 
 from softlabel.export.layers import Layers, layers_of
+from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 
 MARK = '"""A student written by softlabel'
+NPZ_FORMAT = "softlabel-student-npz-1"
 _ACTIVATIONS = {"relu": "np.maximum({}, 0)", "softplus": "np.logaddexp({}, 0)", "tanh": "np.tanh({})"}
 
 
@@ -23,7 +26,8 @@ def numpy_code(model: StudentModel) -> str:
     classes, inputs = layers.output.shape[0], layers.hidden.shape[1]
     active = _ACTIVATIONS[model.network.activation].format('x @ W["hidden"].T + W["hidden_bias"]')
     lines = [
-        f'{MARK}: predict_proba(X) takes raw inputs (n, {inputs}) and gives (n, {classes}), a column a class."""',
+        f"{MARK}: predict_proba(X) takes raw inputs (n, {inputs}) and gives (n, {classes}), a column a class."
+        + _remark(model.softening),
         "",
         "import numpy as np",
         "",
@@ -42,6 +46,13 @@ def numpy_code(model: StudentModel) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _remark(softening: Softening) -> str:
+    """The end of the docstring, with what the numbers are where they are no probabilities."""
+    if softening.note is None:
+        return '"""'
+    return "\n\n" + textwrap.fill(f"Note: {softening.note}.", 110) + '\n"""'
+
+
 def _scaled(layers: Layers) -> list[str]:
     if layers.unit:
         return ["    x = x / np.linalg.norm(x, axis=1, keepdims=True)"]
@@ -50,11 +61,15 @@ def _scaled(layers: Layers) -> list[str]:
 
 
 def numpy_weights(model: StudentModel) -> bytes:
-    """The NPZ file: weights in the network's own precision, the scale in float64."""
+    """The NPZ file: weights in the network's own precision, the scale in float64, and what `load_model` needs."""
     layers = layers_of(model)
     dtype = np.float64 if model.network.hidden.dtype == torch.float64 else np.float32
     arrays = {name: getattr(layers, name).astype(dtype) for name in ("hidden", "hidden_bias", "output", "output_bias")}
     scale = {name: part for name in ("shift", "spread") if (part := getattr(layers, name)) is not None}
+    about = {"format": NPZ_FORMAT, "activation": model.network.activation, "scale": model.scaler.how}
+    about |= {name: np.nan if value is None else value for name, value in model.softening.to_dict().items()}
+    if model.columns is not None:
+        about["columns"] = model.columns
     held = io.BytesIO()
-    np.savez(held, classes=np.array(model.classes), **arrays, **scale)
+    np.savez(held, classes=np.array(model.classes), **arrays, **scale, **{k: np.array(v) for k, v in about.items()})
     return held.getvalue()

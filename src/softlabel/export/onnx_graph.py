@@ -6,12 +6,14 @@ inputs have, which it would lose if the shift were rounded to float32 or moved i
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softlabel import __version__
 from softlabel.export.layers import Layers, layers_of
+from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ Work = type[np.float32] | type[np.float64]
 
 def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
     """The model: "inputs" float32 (batch, d) → "label" strings (batch,), "probabilities" float32 (batch, K).
+
+    Outputs of a student that was trained on softened labels are called "softened_probabilities".
 
     work    what the network's weights are stored and multiplied in
     """
@@ -43,15 +47,17 @@ def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
     place = nodes.add("ArgMax", logits, axis=1, keepdims=0)
     nodes.add("Gather", nodes.constant(np.array(model.classes, dtype=object)), place, axis=0, gives="label")
     likely = nodes.add("Softmax", logits, axis=1)
-    nodes.add("Cast", likely, to=TensorProto.FLOAT, gives="probabilities")
+    nodes.add("Cast", likely, to=TensorProto.FLOAT, gives=model.softening.output_name)
     width, classes = layers.hidden.shape[1], len(model.classes)
     graph = helper.make_graph(
         nodes.nodes,
         "student",
         [helper.make_tensor_value_info("inputs", TensorProto.FLOAT, ["batch", width])],
         [
-            helper.make_tensor_value_info("label", TensorProto.STRING, ["batch"]),
-            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["batch", classes]),
+            helper.make_tensor_value_info("label", TensorProto.STRING, ["batch"], "name of the predicted class"),
+            helper.make_tensor_value_info(
+                model.softening.output_name, TensorProto.FLOAT, ["batch", classes], output_doc(model.softening)
+            ),
         ],
         nodes.constants,
     )
@@ -62,16 +68,37 @@ def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
         producer_name="softlabel",
         producer_version=__version__,
     )
+    student = f"two-layer, {model.network.width} neurons, {model.network.activation}; {model.scaler}"
+    describe(built, model.classes, model.columns, model.softening, student=student, fingerprint=model.fingerprint)
+    return built
+
+
+def output_doc(softening: Softening) -> str:
+    """What the numbers of an output are, one column for each class."""
+    return f"one column per class, in the order of the metadata 'classes'; {softening.note or softening.meaning}"
+
+
+def describe(
+    built: "ModelProto",
+    classes: Sequence[str],
+    columns: Sequence[str] | None,
+    softening: Softening,
+    **more: str,
+) -> None:
+    """Write into an ONNX model who made it, its classes and columns, and what its outputs are."""
+    from onnx import helper
+
     about = {
         "format": FORMAT,
-        "classes": json.dumps(model.classes),
-        "columns": json.dumps(model.columns),
+        "classes": json.dumps(list(classes)),
+        "columns": json.dumps(columns if columns is None else list(columns)),
         "made_by": f"softlabel {__version__}",
-        "student": f"two-layer, {model.network.width} neurons, {model.network.activation}; {model.scaler}",
-        "fingerprint": model.fingerprint,
+        "probabilities_are": softening.meaning,
+        **{name: json.dumps(value) for name, value in softening.to_dict().items()},
+        **more,
     }
-    helper.set_model_props(built, about | {"checksum": checksum(graph, about)})
-    return built
+    built.doc_string = f"A student written by softlabel. Outputs: {softening.note or softening.meaning}."
+    helper.set_model_props(built, about | {"checksum": checksum(built.graph, about)})
 
 
 def checksum(graph: "GraphProto", about: dict[str, str]) -> str:

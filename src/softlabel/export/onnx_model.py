@@ -13,6 +13,7 @@ from scipy.special import expit, softmax
 
 from softlabel.errors import InputError, require
 from softlabel.export.onnx_graph import FORMAT, checksum
+from softlabel.networks.softening import Softening
 from softlabel.teachers.onnx_session import TYPES, OnnxSession, as_table
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ _UNBOUNDED = {"Gemm", "MatMul", "Add", "LogSoftmax"}
 
 
 class OnnxModel:
-    """`classes`, `columns` (None where there are no names), `shape` of one input, and `probabilities` (n, K)."""
+    """`classes`, `columns` (None where there are no names), `shape` of one input, and `probabilities` (n, K).
+
+    `softening` says whether these are softened; of models of others it cannot be known.
+    """
 
     def __init__(self, path: Path) -> None:
         import onnx
@@ -44,6 +48,7 @@ class OnnxModel:
             require(
                 set(sides) <= {1}, f"'{path}' takes {len(self.given)} inputs: one table, or one column each, is needed"
             )
+        self.softening = Softening()
         self.shape = (len(self.given),) if len(self.given) > 1 else self._single_shape()
         self.output = _Output(held.graph, self.session.names)
         if about.get("format") == FORMAT:
@@ -62,6 +67,8 @@ class OnnxModel:
         columns = json.loads(about["columns"])
         self.columns = None if columns is None else tuple(columns)
         self.classes = tuple(json.loads(about["classes"]))
+        recorded = ("label_temperature", "label_smoothing")
+        self.softening = Softening.from_dict({name: json.loads(about[name]) for name in recorded if name in about})
 
     def _single_shape(self) -> tuple[int, ...]:
         require(len(self.given) == 1, f"'{self.path}' takes no input")

@@ -16,6 +16,7 @@ from torch import Tensor
 from softlabel.data.scaling import Scaler
 from softlabel.errors import InputError, require
 from softlabel.networks.activations import activation
+from softlabel.networks.softening import UNCHANGED, Softening
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
 
@@ -29,12 +30,15 @@ class StudentModel:
 
     classes     names of the classes, in the order of the columns of `probabilities`
     columns     names of the input columns, None where they have none
+    softening   temperature and smoothing of the labels that it was trained on: they decide whether its outputs can be
+                read as probabilities
     """
 
     network: TwoLayer
     scaler: Scaler
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None = None
+    softening: Softening = UNCHANGED
 
     def __post_init__(self) -> None:
         outputs = 1 if len(self.classes) == 2 else len(self.classes)
@@ -63,7 +67,10 @@ class StudentModel:
         return self.network.logits(np.ascontiguousarray(self.scaler.apply(table, dtype), dtype=dtype))
 
     def probabilities(self, inputs: Any) -> np.ndarray:
-        """(n, K), rows adding up to 1."""
+        """(n, K), rows adding up to 1.
+
+        These imitate the labels of the training: where `softening` says so, they are softened and not probabilities.
+        """
         z = self.logits(inputs).astype(np.float64)
         if z.ndim == 1:
             return np.stack([expit(-z), expit(z)], axis=1)
@@ -94,6 +101,7 @@ class StudentModel:
             "factor": self.scaler.factor,
             "classes": self.classes,
             "columns": self.columns,
+            **self.softening.to_dict(),
         }
         return json.dumps(about)
 
@@ -117,7 +125,7 @@ class StudentModel:
             shift, spread = (_numbers(tensors.get(name)) for name in ("shift", "spread"))
             scaler = Scaler(about["scale"], about["factor"], shift, spread)
             columns = None if about["columns"] is None else tuple(about["columns"])
-            return cls(network, scaler, tuple(about["classes"]), columns)
+            return cls(network, scaler, tuple(about["classes"]), columns, Softening.from_dict(about))
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise InputError(f"'{path}' is not a complete student ({problem}): export it again") from None
 

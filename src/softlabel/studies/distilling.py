@@ -45,6 +45,7 @@ from softlabel.networks.deep.teaching import Answer, CachedLogits, SoftLabels
 from softlabel.networks.deep.training import Epoch
 from softlabel.numerics.files import write_text
 from softlabel.numerics.local_files import require_regular_file
+from softlabel.studies.practice.sizes import SizeComparison
 from softlabel.teachers.agreement import check_order, refuse_swapped
 from softlabel.teachers.logit_files import file_fingerprint, load_logits, remembered_logits
 from softlabel.teachers.onnx_file import OnnxTeacher
@@ -141,14 +142,22 @@ def distill(
             "shape": list(parts.train.shape), "classes": parts.train.classes,
         },
         "teacher": _teacher_scores(teacher, taught, parts.test) | (teacher_facts or {}),
-        "arms": {arm: _arm(run, parts.test, taught, training.device) for arm, run in runs.items()},
+        "arms": {
+            arm: _arm(run, parts.test, taught, training.device)
+            | {"probabilities_are": arms[arm][0].softening.meaning, **arms[arm][0].softening.to_dict()}
+            for arm, run in runs.items()
+        },
         "precision": _precision(start, parts.train, training),
         "training": asdict(training),
         "objective": asdict(objective),
         "exported": {},
     }  # fmt: skip
+    size = SizeComparison(document["arms"]["soft"]["parameters"], document["teacher"]["parameters"])
+    warning = size.warning()
+    document |= {"size": size.document(), "warnings": [] if warning is None else [warning]}
     if folder is not None:
-        document["exported"] = _export(students, parts.test, about, folder)
+        objectives = {arm: kind for arm, (kind, _, _) in arms.items()}
+        document["exported"] = _export(students, objectives, parts.test, about, folder)
         write_text(folder / "results.json", json_text(document) + "\n")
     return Distilled(document, students)  # type: ignore[arg-type]
 
@@ -349,16 +358,24 @@ def _precision(start: nn.Module, images: Images, training: Training) -> dict[str
 
 
 def _export(
-    students: dict[str, nn.Module], test: Images, about: dict[str, Any] | None, folder: Path
+    students: dict[str, nn.Module],
+    objectives: dict[str, Objective],
+    test: Images,
+    about: dict[str, Any] | None,
+    folder: Path,
 ) -> dict[str, dict[str, Any]]:
     found = {}
     for arm, network in students.items():
         assert isinstance(network, Prepared)
         place = folder / "students"
-        parity = export_onnx(network, test.pixels, place / f"{arm}.onnx")
+        softening, known = objectives[arm].softening, about or {}
+        line = f"{known.get('network', type(network.network).__name__)}; {objectives[arm]}"
+        parity = export_onnx(network, test.pixels, place / f"{arm}.onnx", known.get("classes"), softening, line)
         entry: dict[str, Any] = {"onnx": str(place / f"{arm}.onnx"), "onnx_parity": parity}
         if about is not None:
-            save_student(place / f"{arm}.safetensors", network, {**about, "image": list(test.shape), "arm": arm})
+            save_student(place / f"{arm}.safetensors", network, {
+                **about, "image": list(test.shape), "arm": arm, **softening.to_dict(),
+            })  # fmt: skip
             entry["weights"] = str(place / f"{arm}.safetensors")
         entry["bytes"] = (place / f"{arm}.onnx").stat().st_size
         found[arm] = entry

@@ -24,6 +24,7 @@ from softlabel.networks import Labels, Student, TwoLayer, Validation, train_stud
 from softlabel.teachers.answers import TeacherAnswers, call_milliseconds, floored, teacher_columns
 from softlabel.teachers.audit import best_temperature, log_loss
 from softlabel.teachers.pieces import Keep, Piece, without_keeping
+from softlabel.teachers.sizes import fitted_parameters
 
 WIDTH = 512
 STEPS = (0.03, 0.1)  # of Adam; the one with the lower validation loss is kept
@@ -105,8 +106,7 @@ class Trees:
 
     @property
     def parameters(self) -> int:
-        """A threshold for every split and a value for every leaf."""
-        return sum(2 * tree.get_n_leaf_nodes() - 1 for stage in self.model._predictors for tree in stage)
+        return fitted_parameters(self.model) or 0
 
     def __str__(self) -> str:
         return f"boosted trees ({self.rounds} rounds)"

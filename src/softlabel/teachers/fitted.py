@@ -25,6 +25,7 @@ from softlabel.teachers.answers import (
     read_answers,
     row_numbers,
 )
+from softlabel.teachers.sizes import fitted_parameters
 
 
 def ask_fitted(
@@ -59,6 +60,7 @@ def ask_fitted(
         transfer=taught,
         seconds=time.perf_counter() - began,
         milliseconds=_milliseconds(answer, shown(problem.inputs[:1])),
+        parameters=fitted_parameters(teacher) if fitted else None,
         notes=notes,
     )
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from softlabel.errors import require, unknown
+from softlabel.networks.softening import Softening
 
 SIDES = ("both", "labels")
 
@@ -52,6 +53,18 @@ class Objective:
             math.isfinite(self.feature_weight) and self.feature_weight >= 0,
             f"feature_weight must be ≥ 0, got {self.feature_weight}",
         )
+
+    @property
+    def softening(self) -> Softening:
+        """Of the labels that a student's outputs imitate; a temperature on both sides leaves no trace in them."""
+        softened = self.soft_share > 0 and self.temperature_on == "labels"
+        return Softening(self.temperature if softened else 1.0, self.smoothing if self.soft_share < 1 else 0.0)
+
+    def __str__(self) -> str:
+        sides = "on both sides" if self.temperature_on == "both" else "on the labels alone"
+        parts = [f"soft labels (share {self.soft_share:g}), temperature {self.temperature:g} {sides}"]
+        parts = parts if self.soft_share > 0 else ["hard labels"]
+        return ", ".join(parts + ([f"label smoothing {self.smoothing:g}"] if self.smoothing > 0 else []))
 
     @property
     def needs_logits(self) -> bool:

@@ -8,7 +8,7 @@ import torch
 
 from softlabel.export import export_onnx, export_student, save_student
 from softlabel.studies.plan.cells import ARMS
-from softlabel.studies.plan.families import build_prepared, images_of, network_of
+from softlabel.studies.plan.families import build_prepared, images_of, network_of, objective_of
 from softlabel.studies.plan.judging import Judgement
 from softlabel.studies.plan.settings import NETWORKS
 from softlabel.studies.practice import Held, student_model
@@ -34,7 +34,7 @@ def export_planned(judged: Judgement, held: Held, folder: Path) -> dict[str, Any
 
 
 def _two_layer(judged, held: Held, folder: Path, name: str, cell, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    model = student_model(held, network_of(arrays))
+    model = student_model(held, network_of(arrays), cell)
     example = held.problem.inputs[held.problem.parts["test"][:EXAMPLES]]
     files = export_student(model, folder, name, example)
     return {"files": [str(path) for path in files.paths], "bytes": files.bytes, **latency(model.probabilities, example)}
@@ -45,9 +45,12 @@ def _deep(judged, held: Held, folder: Path, name: str, cell, arrays: dict[str, n
     network = build_prepared(judged.settings, held, cell.width, cell.seed)
     network.load_state_dict({key: torch.from_numpy(value.copy()) for key, value in arrays.items()})
     images = images_of(held.problem, "test")
-    export_onnx(network, images.pixels, folder / f"{name}.onnx")
-    about = {"network": student, "width": cell.width / full, "classes": list(held.problem.classes)}
-    save_student(folder / f"{name}.safetensors", network, {**about, "image": list(images.shape), "arm": cell.arm})
+    objective, classes = objective_of(cell), held.problem.classes
+    line = f"{student}, {cell.width} channels; {objective}"
+    export_onnx(network, images.pixels, folder / f"{name}.onnx", classes, objective.softening, line)
+    about = {"network": student, "width": cell.width / full, "classes": list(classes), "image": list(images.shape)}
+    about |= {"arm": cell.arm, **objective.softening.to_dict()}
+    save_student(folder / f"{name}.safetensors", network, about)
 
     @torch.no_grad()
     def answer(pixels: np.ndarray) -> Any:

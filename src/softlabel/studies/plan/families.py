@@ -19,6 +19,7 @@ from softlabel.networks.deep import Images, Objective, Training, build_network, 
 from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import CachedLogits
 from softlabel.networks.deep.training import train_network
+from softlabel.networks.softening import Softening
 from softlabel.studies.plan.settings import NETWORKS, PlanSettings
 from softlabel.studies.practice import Held, StudentCell, train_cells
 from softlabel.studies.practice.students import course_numbers, probabilities
@@ -83,6 +84,16 @@ def build_prepared(settings: PlanSettings, held: Held, width: int, seed: int) ->
     return prepared_for(_build(settings, held, width, seed), images_of(held.problem, "train"))
 
 
+def objective_of(cell: StudentCell) -> Objective:
+    """What a deep student of the plan is trained to match."""
+    return Objective(1.0, cell.temperature) if cell.arm == "soft" else Objective()
+
+
+def softening_of(settings: PlanSettings, cell: StudentCell) -> Softening:
+    """Of the labels that a student of the plan's family imitates."""
+    return cell.softening if settings.family == "two-layer" else objective_of(cell).softening
+
+
 def _deep(settings: PlanSettings, held: Held, cell: StudentCell) -> Grown:
     train, validation = images_of(held.problem, "train"), images_of(held.problem, "validation")
     network = build_prepared(settings, held, cell.width, cell.seed)
@@ -90,11 +101,11 @@ def _deep(settings: PlanSettings, held: Held, cell: StudentCell) -> Grown:
     training = Training(
         epochs=recipe.epochs, patience=recipe.epochs, batch=recipe.batch, rate=cell.step, seed=cell.seed
     )
-    soft, objective = None, Objective()
+    soft = None
     if cell.arm == "soft":
         logits = torch.from_numpy(held.answers.logits[held.problem.parts["train"]].astype(np.float32))
-        soft, objective = CachedLogits(logits, train.fingerprint), Objective(1.0, cell.temperature)
-    run = train_network(network, train, validation, training, objective, soft=soft)
+        soft = CachedLogits(logits, train.fingerprint)
+    run = train_network(network, train, validation, training, objective_of(cell), soft=soft)
 
     def say(part: str) -> np.ndarray:
         return softmax(network_logits(run.network, images_of(held.problem, part).pixels).double().numpy(), axis=1)

@@ -8,6 +8,7 @@ import numpy as np
 from softlabel.lab import Outcome, Results
 from softlabel.lab.scores import unseen
 from softlabel.lab.statistics import Mean, crossed_mean
+from softlabel.networks.softening import Softening
 from softlabel.studies.plan.cells import (
     ARMS,
     candidate,
@@ -16,9 +17,10 @@ from softlabel.studies.plan.cells import (
     planned_width,
     search_confidence,
 )
+from softlabel.studies.plan.families import softening_of
 from softlabel.studies.plan.search import ATTEMPTS, Curve, fit_curve, reaching_probability, tolerance_limit
 from softlabel.studies.plan.settings import PlanSettings
-from softlabel.studies.practice import Arm, StudentCell
+from softlabel.studies.practice import Arm, SizeComparison, StudentCell
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class Planned:
     reached, of     fresh students that reached the target, of all
     probability     to reach the target, at least, with the stated confidence
     attempts        widths that were tried to be confirmed: width, reached, of, confirmed
+    calibration_error   mean over the students that `accuracy` is of
+    softening       of the labels that they imitate: whether their outputs are probabilities
+    size            parameters of the planned student against those of the teacher
     """
 
     arm: Arm
@@ -58,6 +63,9 @@ class Planned:
     probability: float | None
     attempts: list[tuple[int, int, int, bool]]
     chosen: StudentCell
+    calibration_error: float
+    softening: Softening
+    size: SizeComparison
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,10 @@ class Judgement:
                     found.setdefault(cell.width, []).append(outcome)
         return dict(sorted(found.items()))
 
+    def _searched(self, arm: Arm) -> dict[int, list[Outcome]]:
+        """Students of the search by width."""
+        return self._of(arm, ["ladder", *(f"bisect {k}" for k in range(1, self.settings.bisections + 1))])
+
     def _mean(self, outcomes: list[Outcome]) -> Mean:
         rows = self.settings.test_rows
         table = np.array([np.unpackbits(o.arrays["right"], count=rows) for o in outcomes], dtype=float)
@@ -105,9 +117,8 @@ class Judgement:
 
     def _points(self, arm: Arm) -> list[Point]:
         settings = self.settings
-        stages = ["ladder", *(f"bisect {k}" for k in range(1, settings.bisections + 1))]
         points = []
-        for width, outcomes in self._of(arm, stages).items():
+        for width, outcomes in self._searched(arm).items():
             values = [outcome.metrics["accuracy"] for outcome in outcomes]
             confidence = search_confidence(settings, width not in settings.widths)
             limit = tolerance_limit(values, settings.share, confidence, 1 / settings.test_rows)
@@ -135,12 +146,29 @@ class Judgement:
         elif width is not None:
             point = points[width]
             shown, parameters, reached, of = point.accuracy, point.parameters, point.reached, point.students
+            fresh = self._searched(arm)[width]
         else:
-            parameters = None
+            parameters, fresh = None, self._searched(arm)[best.width]
+        chosen = chosen_at(settings, results, arm, width or best.width)
         return Planned(
             arm, width, candidate(settings, results, arm), shown, best.width if width is None else width, parameters,
-            reached, of, probability, attempts, chosen_at(settings, results, arm, width or best.width),
+            reached, of, probability, attempts, chosen,
+            float(np.mean([outcome.metrics["calibration_error"] for outcome in fresh])),
+            softening_of(settings, chosen),
+            SizeComparison(parameters, (self.facts.get("teacher") or {}).get("parameters")),
         )  # fmt: skip
+
+    @property
+    def size_warnings(self) -> list[str]:
+        """One for each arm whose planned student is not smaller than the teacher."""
+        found = (planned.size.warning(f"the planned student on {arm} labels") for arm, planned in self.arms.items())
+        return [warning for warning in found if warning is not None]
+
+    @property
+    def compresses(self) -> bool:
+        """False where students are planned and none is known to be smaller than the teacher."""
+        known = [planned.size.smaller for planned in self.arms.values() if planned.size.smaller is not None]
+        return not known or any(known)
 
     def _rival(self) -> Rival | None:
         pairs = self.results["rival"]

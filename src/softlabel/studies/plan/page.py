@@ -37,7 +37,7 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
         "exported": [path for entry in judged.facts.get("exported", []) for path in entry["files"]],
         "students": judged.facts.get("exported", []),
         "promise": {"probability": settings.share, "confidence": settings.confidence, "confirmed_by": settings.confirm},
-        "warnings": judged.facts.get("warnings", []),
+        "warnings": [*judged.size_warnings, *judged.facts.get("warnings", [])],
         "settings": settings.model_dump(mode="json"),
         "report": report,
     }  # fmt: skip
@@ -54,6 +54,9 @@ def _arm_document(judged: Judgement, planned: Planned) -> dict[str, Any]:
         "accuracy": _mean(judged, planned.accuracy),
         "accuracy_width": planned.accuracy_width,
         "parameters": planned.parameters,
+        "size": planned.size.document(),
+        "calibration_error": planned.calibration_error,
+        "probabilities_are": planned.softening.meaning,
         "reached": planned.reached,
         "of": planned.of,
         "probability": planned.probability,
@@ -86,10 +89,17 @@ def _rival_document(judged: Judgement) -> dict[str, Any] | None:
 def summary(judged: Judgement) -> list[str]:
     """The answer in plain words."""
     lines = [_answer(judged, planned) for planned in (judged.arms["soft"], judged.arms["hard"])]
+    lines += [f"Warning: {warning}." for warning in judged.size_warnings]
     saved = _saved(judged)
     if saved is not None:
         lines.append(_saving(judged, saved))
-    lines += [_rival(judged), _files(judged), *_fits(judged), theory_sentence(judged.facts.get("theory"))]
+    lines += [
+        _rival(judged),
+        _files(judged),
+        *_softened(judged),
+        *_fits(judged),
+        theory_sentence(judged.facts.get("theory")),
+    ]
     lines += [f"Warning: {warning}." for warning in judged.facts.get("warnings", [])]
     return [line for line in lines if line]
 
@@ -98,7 +108,9 @@ def _answer(judged: Judgement, planned: Planned) -> str:
     settings, unit = judged.settings, UNITS[judged.settings.family]
     low, high = judged.interval(planned.accuracy)
     seen = f"{planned.accuracy.value:.4f} ({low:.4f} … {high:.4f})"
-    size = f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters or 0:,} parameters)."
+    compared = f", {planned.size.words}" if planned.size.words else ""
+    size = f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters or 0:,} parameters"
+    size += f"{compared})."
     if planned.width is not None and not settings.confirm:
         return (
             f"{size} Students of this size seem to reach {settings.target:g}: {planned.reached} of the {planned.of} by "
@@ -154,7 +166,20 @@ def _files(judged: Judgement) -> str:
         f"accuracy {entry['accuracy']:.4f})"
         for entry in judged.facts.get("exported", [])
     ]
-    return f"Exported, each the best of its arm on validation rows: {'; '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    teacher = (judged.facts.get("teacher") or {}).get("milliseconds")
+    times = "" if teacher is None else f" The teacher takes {teacher:.3f} ms a row on this machine."
+    return f"Exported, each the best of its arm on validation rows: {'; '.join(parts)}.{times}"
+
+
+def _softened(judged: Judgement) -> list[str]:
+    """Which arms have outputs that are no probabilities."""
+    remarks = (
+        planned.softening.remark(f"Students on {arm} labels", planned.calibration_error)
+        for arm, planned in judged.arms.items()
+    )
+    return [remark for remark in remarks if remark]
 
 
 def _fits(judged: Judgement) -> list[str]:
@@ -171,7 +196,8 @@ def page(judged: Judgement, environment: dict[str, Any], again: str) -> Page:
     """The page of a plan."""
     settings = judged.settings
     return Page(
-        title=f"How small can the student be? Accuracy {settings.target:g}",
+        title=f"How small can the student be? Accuracy {settings.target:g}"
+        + ("" if judged.compresses else ": no smaller than the teacher"),
         question=f"The smallest student whose fresh copies reach the target with probability ≥ {settings.share:.0%}. "
         f"{settings.data}. Teacher: {judged.facts.get('teacher', {}).get('description', settings.teacher)}.",
         answer=summary(judged),
@@ -198,8 +224,10 @@ def _table(judged: Judgement) -> Table:
         width = Cell("none", f"best: {planned.accuracy_width}", "bad") if planned.width is None else str(planned.width)
         exported = next((e for e in judged.facts.get("exported", []) if e["arm"] == planned.arm), None)
         rows.append([
-            f"{planned.arm} labels", width, "–" if planned.parameters is None else f"{planned.parameters:,}",
-            _interval(judged, planned.accuracy), f"{planned.reached} of {planned.of}",
+            f"{planned.arm} labels", width,
+            "–" if planned.parameters is None else Cell(f"{planned.parameters:,}", planned.size.words),
+            _interval(judged, planned.accuracy), f"{planned.calibration_error:.3f}",
+            f"{planned.reached} of {planned.of}",
             "–" if exported is None else f"{exported['bytes']:,}",
             "–" if exported is None else Cell(f"{exported['milliseconds']:.3f}",
                                               f"{exported['milliseconds_thousand']:.2f} a thousand"),
@@ -209,14 +237,24 @@ def _table(judged: Judgement) -> Table:
         size = quantised_bytes(rival.width, settings.inputs, settings.outputs)
         rows.append([
             Cell("hard labels, 8 bits", "rival of the same size"), str(rival.width), f"{rival.parameters:,}",
-            _interval(judged, rival.accuracy), f"{rival.reached} of {rival.accuracy.runs}", f"{size:,}", "–",
+            _interval(judged, rival.accuracy), "–", f"{rival.reached} of {rival.accuracy.runs}", f"{size:,}", "–",
         ])  # fmt: skip
     return Table(
         "The plan",
         f"Target {settings.target:g} on {settings.test_rows:,} test rows. Accuracy: mean over fresh students with its "
         f"{settings.confidence:.0%} interval over seeds and test rows. Size is the ONNX file's, time the student's on "
-        "this machine.",
-        ["", UNITS[settings.family], "parameters", "accuracy", "reached the target", "bytes", "ms a row"],
+        "this machine. Calibration error: mean difference between the stated probability and how often it is right. "
+        + " ".join(_softened(judged)),
+        [
+            "",
+            UNITS[settings.family],
+            "parameters",
+            "accuracy",
+            "calibration error",
+            "reached the target",
+            "bytes",
+            "ms a row",
+        ],
         rows,
     )
 

@@ -1,7 +1,7 @@
 """What `verdict` and `plan` share: a problem with its teacher, and students trained on both."""
 
 from softlabel.studies.practice.consulting import Consulted, consult
-from softlabel.studies.practice.facts import check_test_rows, check_width
+from softlabel.studies.practice.facts import check_test_rows, check_width, student_size
 from softlabel.studies.practice.held import Held, find_held, holding
 from softlabel.studies.practice.questions import QuestionRun, TeacherSource, question_run
 from softlabel.studies.practice.recipe import (
@@ -16,6 +16,7 @@ from softlabel.studies.practice.recipe import (
     recipe_for,
     threads_of,
 )
+from softlabel.studies.practice.sizes import SizeComparison
 from softlabel.studies.practice.students import Measured, measure_students, student_model, train_cells
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Measured",
     "QuestionRun",
     "Recipe",
+    "SizeComparison",
     "StudentCell",
     "TeacherSource",
     "best_choice",
@@ -41,6 +43,7 @@ __all__ = [
     "question_run",
     "recipe_for",
     "student_model",
+    "student_size",
     "threads_of",
     "train_cells",
 ]

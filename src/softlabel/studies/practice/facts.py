@@ -8,6 +8,7 @@ import numpy as np
 
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, require
+from softlabel.studies.practice.sizes import SizeComparison
 from softlabel.teachers.answers import call_milliseconds
 
 FEWEST_TEST_ROWS = 20
@@ -36,6 +37,12 @@ def check_width(width: int, problem: Problem) -> None:
         f"a student of {width:,} neurons holds {numbers:,} numbers, and several are trained at once: up to "
         f"{MOST_NUMBERS:,} can be handled; take fewer neurons",
     )
+
+
+def student_size(width: int, problem: Problem, teacher: int | None) -> SizeComparison:
+    """A two-layer student of this width with biases, against a teacher of so many parameters."""
+    outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
+    return SizeComparison(width * (problem.inputs.shape[1] + 1 + outputs) + outputs, teacher)
 
 
 def latency(answer: Callable[[np.ndarray], Any], inputs: np.ndarray) -> dict[str, float]:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from softlabel.errors import require
 from softlabel.lab import Settings
+from softlabel.networks.softening import Softening
 from softlabel.numerics import has_bfloat16
 from softlabel.numerics.threads import threads_worth
 
@@ -63,6 +64,11 @@ class StudentCell(Settings):
     temperature: float = 1.0
     smoothing: float = 0.0
     radius: float | None = None
+
+    @property
+    def softening(self) -> Softening:
+        """Of the labels that a two-layer student imitates: the temperature is on the labels alone."""
+        return Softening(self.temperature, self.smoothing)
 
     @property
     def choice(self) -> tuple[float, float, float, float | None]:

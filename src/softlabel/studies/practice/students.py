@@ -186,6 +186,6 @@ def course_numbers(measured: Measured) -> dict[str, Any]:
     }
 
 
-def student_model(held: Held, network: TwoLayer) -> StudentModel:
-    """The student with its preprocessing and names, ready to be exported."""
-    return StudentModel(network, held.problem.scaler, held.problem.classes, held.problem.columns)
+def student_model(held: Held, network: TwoLayer, cell: StudentCell) -> StudentModel:
+    """The student with its preprocessing, its names and what its labels were, ready to be exported."""
+    return StudentModel(network, held.problem.scaler, held.problem.classes, held.problem.columns, cell.softening)

@@ -21,6 +21,7 @@ from softlabel.studies.practice import (
     check_width,
     question_run,
     recipe_for,
+    student_size,
     threads_of,
 )
 from softlabel.studies.running import Answer, check_folder, finish_question
@@ -100,6 +101,9 @@ def verdict(
                            keep=without_keeping if artifacts is None else artifacts.keep)  # fmt: skip
 
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
+    size = student_size(width, problem, consulted.held.answers.parameters)
+    if (warning := size.warning(f"a student of {width} neurons")) is not None:
+        say(f"warning: {warning}")
     class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
     recipe = recipe_for(len(problem.parts["train"]), epochs, batch, search_radius)
 

@@ -8,7 +8,7 @@ import numpy as np
 from softlabel.lab import Results
 from softlabel.lab.sequential import planned_looks, standing
 from softlabel.lab.statistics import Mean, crossed_mean, judge
-from softlabel.studies.practice import Arm, StudentCell
+from softlabel.studies.practice import Arm, SizeComparison, StudentCell
 from softlabel.studies.verdict.cells import arm_scores, chosen_settings, latest_standing, look_name
 from softlabel.studies.verdict.settings import VerdictSettings
 
@@ -81,6 +81,16 @@ class Judgement:
     @property
     def runs(self) -> int:
         return self.standing.gap.runs
+
+    @property
+    def size(self) -> SizeComparison:
+        """Parameters of a student against those of the teacher."""
+        teacher = self.facts.get("teacher") or {}
+        return SizeComparison(self.arms["soft"].parameters, teacher.get("parameters"))
+
+    @property
+    def size_warning(self) -> str | None:
+        return self.size.warning(f"a student of {self.settings.width} neurons")
 
     @property
     def teacher_score(self) -> float | None:

@@ -46,9 +46,10 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
         ],
         "comparisons": [vars(comparison) for comparison in judged.comparisons],
         "teacher": {"metric": shown(judged, judged.teacher_score), **judged.facts.get("teacher", {})},
+        "size": judged.size.document(),
         "audit": judged.facts.get("audit"),
         "theory": judged.facts.get("theory"),
-        "warnings": warnings(judged),
+        "warnings": [*([judged.size_warning] if judged.size_warning else []), *warnings(judged)],
         "settings": judged.settings.model_dump(mode="json"),
         "report": report,
     }  # fmt: skip
@@ -60,6 +61,7 @@ def _arm_document(judged: Judgement, found: ArmFound) -> dict[str, Any]:
         "mean": shown(judged, found.metric.value), "low": ends[0], "high": ends[1], **found.numbers,
         "validation": shown(judged, found.numbers["validation"]),
         "parameters": found.parameters,
+        "probabilities_are": found.chosen.softening.meaning,
         "chosen": {"step": found.chosen.step, "temperature": found.chosen.temperature,
                    "smoothing": found.chosen.smoothing, "radius": found.chosen.radius},
     }  # fmt: skip
@@ -90,12 +92,15 @@ def summary(judged: Judgement) -> list[str]:
         "undecided": "Undecided",
     }
     lines = [f"{words[at.verdict]}. {about}."]
+    if judged.size_warning is not None:
+        lines.append(f"Warning: {judged.size_warning}.")
     if at.verdict == "undecided":
         lines.append(_more(judged))
     lines += [
         _smoothing(judged),
         *_transfer(judged),
         _fidelity(judged),
+        *_softened(judged),
         _cost(judged),
         theory_sentence(judged.facts.get("theory")),
     ]
@@ -143,10 +148,22 @@ def _transfer(judged: Judgement) -> list[str]:
 
 def _fidelity(judged: Judgement) -> str:
     soft, hard = judged.arms["soft"].numbers, judged.arms["hard"].numbers
-    text = f"Calibration error: soft {soft['calibration_error']:.3f}, hard {hard['calibration_error']:.3f}"
+    text = (
+        "Calibration error (mean difference between the stated probability of the predicted class and how often it is "
+        f"right): soft {soft['calibration_error']:.3f}, hard {hard['calibration_error']:.3f}"
+    )
     if "agreement" in soft:
         text += f"; agreement with the teacher: soft {soft['agreement']:.1%}, hard {hard['agreement']:.1%}"
     return text + "."
+
+
+def _softened(judged: Judgement) -> list[str]:
+    """Which arms have outputs that are no probabilities."""
+    remarks = (
+        found.chosen.softening.remark(f"Students of the arm '{NAMES[arm]}'", found.numbers["calibration_error"])
+        for arm, found in judged.arms.items()
+    )
+    return [remark for remark in remarks if remark]
 
 
 def _cost(judged: Judgement) -> str:
@@ -199,7 +216,8 @@ def _arms_table(judged: Judgement) -> Table:
     return Table(
         "The arms",
         f"Means over {judged.runs} seeds on {judged.settings.test_rows:,} test rows; {judged.settings.metric} with its "
-        f"{judged.settings.confidence:.0%} interval over seeds and test rows. Agreement and KL are with the teacher.",
+        f"{judged.settings.confidence:.0%} interval over seeds and test rows. Agreement and KL are with the teacher. "
+        + " ".join(_softened(judged)),
         ["", judged.settings.metric, *(COLUMNS[name] for name in columns)],
         rows,
     )

@@ -1,0 +1,111 @@
+"""Whether the outputs of a student can be read as probabilities.
+
+A student imitates its labels. Labels at temperature T are softmax(z/T) of a teacher with logits z, and smoothed labels
+are (1 − s)·hard + s/K: a student that was trained on T ≠ 1 or s > 0 puts out numbers that are closer to uniform
+(T > 1, s > 0) or further from it (T < 1) than the probabilities that the labels came from. The predicted class and the
+order of the classes are meant, the numbers are not probabilities. Where the temperature was applied to both sides of
+the loss, softmax(z/T) of the teacher was compared with that of the student, so that the student's outputs at T = 1
+imitate the teacher's own probabilities: the label temperature is then 1.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from softlabel.errors import require
+
+PROBABILITIES = "probabilities"
+
+
+@dataclass(frozen=True)
+class Softening:
+    """What was done to the labels that a student imitates.
+
+    temperature     of the labels; 1 for hard labels, and where the temperature was on both sides of the loss; None
+                    where a file does not record it
+    smoothing       label smoothing; 0 for none
+    """
+
+    temperature: float | None = 1.0
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        heat = self.temperature
+        require(
+            heat is None or (isinstance(heat, int | float) and math.isfinite(heat) and heat > 0),
+            f"label temperature must be a positive number, got {heat!r}",
+        )
+        require(
+            isinstance(self.smoothing, int | float) and 0 <= self.smoothing < 1,
+            f"label smoothing must lie in [0, 1), got {self.smoothing!r}",
+        )
+
+    @property
+    def word(self) -> str:
+        """ "softened" or "sharpened"; empty where the outputs are probabilities, or where nothing is recorded."""
+        if self.smoothing > 0 or (self.temperature or 1.0) > 1:
+            return "softened"
+        return "sharpened" if (self.temperature or 1.0) < 1 else ""
+
+    @property
+    def meaning(self) -> str:
+        """ "probabilities", "softened (label temperature 8)", or that it is not recorded."""
+        parts = []
+        if self.temperature not in (None, 1.0):
+            parts.append(f"label temperature {self.temperature:g}")
+        if self.smoothing > 0:
+            parts.append(f"label smoothing {self.smoothing:g}")
+        if parts:
+            return f"{self.word} ({', '.join(parts)})"
+        return PROBABILITIES if self.temperature is not None else "probabilities or softened (not recorded in the file)"
+
+    @property
+    def output_name(self) -> str:
+        """What an output of such numbers is called: "probabilities" or "softened_probabilities"."""
+        return f"{self.word}_{PROBABILITIES}" if self.word else PROBABILITIES
+
+    @property
+    def column_prefix(self) -> str:
+        """What the name of a class has in front of it in tables of such numbers: "p_" or "softened_"."""
+        return f"{self.word}_" if self.word else "p_"
+
+    @property
+    def note(self) -> str | None:
+        """One sentence (without a full stop) for people who see the numbers; None where they are probabilities."""
+        if self.word:
+            side = "closer to uniform" if self.word == "softened" else "closer to 0 and 1"
+            return (
+                f"outputs are {self.meaning}: the student was trained to imitate {self.word} labels, so these numbers "
+                f"are {side} than probabilities; use the predicted class and the order of the classes, not the numbers "
+                "as probabilities"
+            )
+        if self.temperature is None:
+            return (
+                "the file does not record the temperature of the labels that the student was trained on: its outputs "
+                "may be softened, do not rely on them as probabilities"
+            )
+        return None
+
+    def remark(self, who: str, calibration_error: float) -> str:
+        """A sentence for a report about such students; empty where their outputs are probabilities."""
+        if not self.word:
+            return ""
+        return (
+            f"{who} were trained to imitate {self.word} labels ({self.meaning.partition('(')[2]}, so their outputs are "
+            f"not probabilities: the stated numbers differ from the observed frequencies by {calibration_error:.3f} on "
+            "average (calibration error). Their predicted classes are not affected; recalibrate the numbers before "
+            "using them as probabilities."
+        )
+
+    def to_dict(self) -> dict[str, float | None]:
+        """For the metadata of a file."""
+        return {"label_temperature": self.temperature, "label_smoothing": self.smoothing}
+
+    @classmethod
+    def from_dict(cls, about: Mapping[str, Any]) -> "Softening":
+        """From the metadata of a file; files of earlier versions do not record it."""
+        return cls(about.get("label_temperature"), about.get("label_smoothing", 0.0))
+
+
+UNCHANGED = Softening()
