@@ -48,7 +48,7 @@ def test_a_trained_teacher_files_and_resumption(capsys, tmp_path):
     assert "epoch" not in again.err
     assert json.loads(again.out)["arms"]["soft"]["accuracy"] == found["arms"]["soft"]["accuracy"]
     assert run([*call, "--temperature", "3"]) == 2
-    assert "is of another run (temperature was 4.0, now 3.0)" in capsys.readouterr().err
+    assert "holds a run with other settings (temperature = 4.0, now 3.0)" in capsys.readouterr().err
 
 
 def test_logits_and_onnx_as_teachers(capsys, arrays, tmp_path):

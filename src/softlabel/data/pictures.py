@@ -54,8 +54,8 @@ def _check_labels(path: Path, labels: np.ndarray) -> None:
         wrong, fault = labels == "" if labels.dtype.kind == "U" else np.zeros(len(labels), dtype=bool), "missing"
     require(
         not wrong.any(),
-        f"'{path}': {wrong.sum():,} labels are {fault} (first: '{labels[wrong.argmax()]}', image {wrong.argmax() + 1}); "
-        "every image needs the name or number of its class",
+        f"'{path}': {wrong.sum():,} labels are {fault} (first: '{labels[wrong.argmax()]}', image "
+        f"{wrong.argmax() + 1}); every image needs the name or number of its class",
     )
 
 

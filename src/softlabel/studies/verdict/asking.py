@@ -101,9 +101,6 @@ def verdict(
                            keep=without_keeping if artifacts is None else artifacts.keep)  # fmt: skip
 
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
-    size = student_size(width, problem, consulted.held.answers.parameters)
-    if (warning := size.warning(f"a student of {width} neurons")) is not None:
-        say(f"warning: {warning}")
     class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
     recipe = recipe_for(len(problem.parts["train"]), epochs, batch, search_radius)
 
@@ -118,6 +115,9 @@ def verdict(
 
     source = TeacherSource(ask, specification(seed) if is_automatic(teacher) else None)
     with question_run("verdict", problem, source, settings_of, threads, folder, say, transfer) as run:
+        size = student_size(width, problem, run.consulted.held.answers.parameters)
+        if (warning := size.warning(f"a student of {width} neurons")) is not None:
+            say(f"warning: {warning}")
         facts = run.consulted.facts(THEORY_ERROR, seed) | {
             "teacher_metric": _teacher_metric(run.consulted, metric),
             "test_rows": list(warnings),
