@@ -1,15 +1,18 @@
 """Processes and Dask: same bits as serial, dead workers, and what a bundle that kills them leads to."""
 
 import os
+import re
 import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
 
 import pytest
 
-from softlabel.errors import SoftlabelError, UnavailableError
-from softlabel.lab import Ledger, run_study
+from softlabel.errors import InputError, SoftlabelError, UnavailableError
+from softlabel.lab import Ledger, make_executor, run_study
 from softlabel.lab.executors import Local, Serial
 from softlabel.lab.executors.dask import Dask
 from tests.lab.toys import contents, toy
@@ -106,15 +109,76 @@ def test_a_dask_cluster_of_its_own(tmp_path, truth):
     same(tmp_path / "run", truth)
 
 
-def test_no_scheduler_there(monkeypatch, tmp_path):
-    monkeypatch.setattr("softlabel.lab.executors.dask.PATIENCE", "1s")
-    with pytest.raises(UnavailableError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
-        run_study(toy(), tmp_path / "run", Dask(1, "tcp://127.0.0.1:9"), threads=1)
+@pytest.mark.parametrize(
+    "address",
+    ["", "nowhere", "127.0.0.1", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:0", "tcp://h:70000",
+     "tcp://a b:1", "http://127.0.0.1:8786", "tcp://127.0.0.1:8786/path", "tcp://127.0.0.1:٣"],
+)  # fmt: skip
+def test_what_is_no_address_is_refused_before_anything_is_written(tmp_path, address):
+    with pytest.raises(InputError, match="is not an address: write it as tcp://HOST:PORT"):
+        make_executor("dask", 1, address)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1:9"])
+def test_no_scheduler_there(tmp_path, caplog, address):
+    with pytest.raises(UnavailableError, match=rf"no Dask scheduler answers at '{address}' \(Connection refused\)"):
+        run_study(toy(), tmp_path / "run", Dask(1, address), threads=1)
+    assert caplog.text == ""
+
+
+def test_a_scheduler_that_says_nothing_is_not_waited_for(tmp_path, monkeypatch, caplog, capfd):
+    """It accepts the connection, as any stopped process does, and never answers."""
+    monkeypatch.setattr("softlabel.lab.executors.dask.PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(
+            UnavailableError, match=r"answers at .* \(no answer in 0.5 s\); check the scheduler's address"
+        ):
+            run_study(toy(), tmp_path / "run", Dask(1, address), threads=1)
+    assert caplog.text == ""
+    assert capfd.readouterr().err == ""
+
+
+def test_a_scheduler_that_is_killed_costs_nothing_that_is_finished(tmp_path, truth, caplog, capfd):
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+         "--no-dashboard"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert scheduler.stderr is not None
+    lines = iter(scheduler.stderr.readline, "")
+    address = next(found[0] for line in lines if (found := re.search(r"tcp://127\.0\.0\.1:\d+", line)))
+    drain = threading.Thread(target=scheduler.stderr.read)
+    drain.start()
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny",
+         "--no-dashboard"],
+        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    def kill(at) -> None:
+        if at.done == 2:
+            scheduler.kill()
+
+    try:
+        with pytest.raises(UnavailableError, match=r"is lost \(.*\); finished bundles are kept: run the same command"):
+            run_study(toy(pause=0.2), tmp_path / "run", Dask(1, address), threads=1, watch=kill)
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait(30)
+        drain.join()
+        scheduler.stderr.close()
+    assert caplog.text == ""
+    assert "Traceback" not in capfd.readouterr().err
+    with Ledger(tmp_path / "run" / "ledger.sqlite") as ledger:
+        assert ledger.finished() == 2
+        assert ledger.failures() == []
+    run_study(toy(pause=0.2), tmp_path / "run", Serial(), threads=1)
+    assert contents(tmp_path / "run")["arrays"] == truth["arrays"]
 
 
 def test_workers_end_when_their_driver_is_killed(tmp_path):
-    import subprocess
-
     code = (
         "import sys, pathlib; from tests.lab.toys import toy; from softlabel.lab import run_study; "
         "from softlabel.lab.executors import Local; "

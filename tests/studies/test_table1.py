@@ -246,12 +246,15 @@ def test_settings_files(tmp_path):
 
 
 def test_digits_stand_in_where_mnist_cannot_be_had(monkeypatch):
+    from softlabel.data import load
     from softlabel.errors import UnavailableError
 
-    def nothing(name):
-        raise UnavailableError("no source answers")
+    def digits_alone(name, **more):
+        if name != "digits":
+            raise UnavailableError("no source answers")
+        return load(name, **more)
 
-    monkeypatch.setattr("softlabel.data.load", nothing)
+    monkeypatch.setattr("softlabel.studies.table1.settings.load", digits_alone)
     said = []
     settings = running.with_data(PRESETS["quick"], said.append)
     assert settings.data == "digits"

@@ -8,6 +8,7 @@ import typer
 from softlabel.cli import options
 
 app = typer.Typer(no_args_is_help=True, help="List, show and export runs.")
+COUNTS = ("done", "failed", "damaged", "cells")
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
@@ -25,14 +26,23 @@ def list_runs(
 
     if not folder.is_dir():
         raise InputError(f"there is no folder '{folder}'; name the one that holds your runs")
-    runs = [_state(path.parent) for path in sorted(folder.rglob(LEDGER))]
+    runs = [_state_or_problem(path.parent) for path in sorted(folder.rglob(LEDGER))]
     if as_json:
         options.answer({"runs": runs})
         return
     rows = [
-        [run["run"], run["study"], str(run["done"]), str(run["failed"]), str(run["cells"]), run["page"]] for run in runs
+        [
+            run["run"],
+            run["study"] or "–",
+            *("–" if run[name] is None else str(run[name]) for name in COUNTS),
+            run["page"],
+        ]
+        for run in runs
     ]
-    options.table(f"runs in {folder}", ["run", "study", "bundles done", "failed", "cells", "page"], rows)
+    options.table(f"runs in {folder}", ["run", "study", "bundles done", "failed", "damaged", "cells", "page"], rows)
+    for run in runs:
+        if run["problem"]:
+            options.note(f"warning: {run['problem']}")
 
 
 @app.command()
@@ -41,15 +51,20 @@ def show(run: Run, as_json: options.Json = False) -> None:
 
     Example: softlabel results show runs/table1-quick
     """
-    from softlabel.studies.running import open_ledger
+    from softlabel.studies.running import fitting, open_ledger
 
-    with open_ledger(run) as ledger:
+    with fitting(run), open_ledger(run) as ledger:
         answer = _state(run) | {
             "settings": ledger.meta("settings"),
             "environment": ledger.meta("environment"),
             "threads": ledger.meta("threads"),
+            "checksums": ledger.has_checksums,
             "bundles": ledger.bundles(),
         }
+    if not answer["checksums"]:
+        options.note("note: this ledger is of version 1, without checksums: changes to it cannot be found out")
+    if answer["problem"]:
+        options.note(f"warning: {answer['problem']}")
     if as_json:
         options.answer(answer)
         return
@@ -85,11 +100,11 @@ def export(
 
     from softlabel.errors import InputError
     from softlabel.numerics.files import write_bytes
-    from softlabel.studies.running import open_ledger
+    from softlabel.studies.running import fitting, open_ledger
 
     if to.suffix not in (".parquet", ".csv"):
         raise InputError(f"to must end in .parquet or .csv, got '{to}'")
-    with open_ledger(run) as ledger:
+    with fitting(run), open_ledger(run) as ledger:
         rows = [{name: _plain(value) for name, value in row.items()} for row in ledger.rows()]
     table = polars.DataFrame(rows, infer_schema_length=None)
     content = io.BytesIO()
@@ -106,9 +121,9 @@ def report(run: Run, as_json: options.Json = False) -> None:
 
     Example: softlabel report runs/table1-quick
     """
-    from softlabel.studies.running import rebuild
+    from softlabel.studies.running import read_run
 
-    done = rebuild(run)
+    done = read_run(run)
     if as_json:
         options.answer(done.document)
     else:
@@ -124,11 +139,11 @@ def cite(
     Example: softlabel cite runs/table1-quick
     """
     from softlabel.report.citations import CITATIONS, citations
-    from softlabel.studies.running import open_ledger
+    from softlabel.studies.running import fitting, open_ledger
 
     found = list(CITATIONS.values())
     if run is not None:
-        with open_ledger(run) as ledger:
+        with fitting(run), open_ledger(run) as ledger:
             found = list(citations(ledger.meta("study"), (ledger.meta("settings") or {}).get("data")))
     if as_json:
         options.answer({"bibtex": found})
@@ -137,19 +152,43 @@ def cite(
 
 
 def _state(run: Path) -> dict[str, Any]:
+    from softlabel.errors import quoted
     from softlabel.studies.running import open_ledger
 
     with open_ledger(run) as ledger:
-        status = ledger.bundles()
-        page = run / "report.html"
-        return {
-            "run": str(run),
+        status = [row["status"] for row in ledger.bundles()]
+        damaged = ledger.damaged()
+        problem = None
+        if damaged:
+            problem = (
+                f"{len(damaged)} bundles of '{run}' are not what was written ({quoted(damaged, 3)}); run the command "
+                "that began the run again, it computes these anew"
+            )
+        return _row(run) | {
             "study": ledger.meta("study"),
-            "done": sum(row["status"] == "done" for row in status),
-            "failed": sum(row["status"] == "failed" for row in status),
-            "cells": sum(row["cells"] for row in status),
-            "page": str(page) if page.exists() else "",
+            "done": status.count("done"),
+            "failed": status.count("failed"),
+            "damaged": len(damaged),
+            "cells": sum(row["cells"] for row in ledger.bundles()),
+            "problem": problem,
         }
+
+
+def _state_or_problem(run: Path) -> dict[str, Any]:
+    """The same, with the reason where a run cannot be read: the others can."""
+    from softlabel.errors import SoftlabelError
+    from softlabel.studies.running import fitting
+
+    try:
+        with fitting(run):
+            return _state(run)
+    except SoftlabelError as problem:
+        return _row(run) | {"problem": str(problem)}
+
+
+def _row(run: Path) -> dict[str, Any]:
+    page = run / "report.html"
+    return {"run": str(run), "study": None, **dict.fromkeys(COUNTS), "page": str(page) if page.exists() else ""}
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """How a study of the papers, or a question about a user's data, is run, judged and reported."""
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from softlabel.documents import json_text
-from softlabel.errors import InputError, UnavailableError, require, unknown
+from softlabel.errors import InputError, SoftlabelError, UnavailableError, require, unknown
 from softlabel.lab import (
     LEDGER,
     Ledger,
@@ -96,17 +97,20 @@ def _toml(file: Path, name: str) -> dict[str, Any]:
 
 
 def with_data(settings: Any, note: Callable[[str], None]) -> Any:
-    """The settings as they are if their data can be had, else on scikit-learn's digits, and says so."""
-    from softlabel.data import load
+    """The settings as they are if their data can be had, else on scikit-learn's digits, and says so.
 
+    Raises where the data do not fit the settings, e.g. where one side of the task has no examples.
+    """
     try:
-        load(settings.data)
+        settings.check_data()
         return settings
     except UnavailableError as reason:
         if settings.data != "mnist":
             raise
         note(f"MNIST cannot be had here ({reason}); scikit-learn's digits stand in for it")
-        return settings.on_digits()
+        digits = settings.on_digits()
+        digits.check_data()
+        return digits
 
 
 def reproduce(
@@ -176,16 +180,40 @@ def finish_question(
     return rebuild(ledger.path.parent)
 
 
+def read_run(folder: Path) -> Answer:
+    """`rebuild` for a run folder that somebody names, which need not be what it seems to be."""
+    with fitting(folder):
+        return rebuild(folder)
+
+
+@contextmanager
+def fitting(folder: Path) -> Iterator[None]:
+    """Turn the errors that come of reading what is not a run's ledger into one about the folder."""
+    try:
+        yield
+    except SoftlabelError:
+        raise
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise InputError(
+            f"the ledger in '{folder}' does not hold what its run needs ({type(problem).__name__}): it is damaged, or "
+            "of another version of softlabel; run the command that began it again, in another folder"
+        ) from problem
+
+
 def rebuild(folder: str | Path) -> Answer:
     """Judge a finished run and write its page, from its ledger alone."""
     folder = Path(folder)
     with open_ledger(folder) as ledger:
         name, held, environment = (ledger.meta(key) for key in ("study", "settings", "environment"))
+        if name is None or held is None:
+            raise SoftlabelError(f"the run in '{folder}' ended before it began; run its command again")
         again = ledger.meta("again") or f"softlabel reproduce {name} --settings settings.toml"
         module = study_module(name)
         settings = module.Settings.model_validate(held)
         results = read_results(module.study(settings), ledger)
         facts = ledger.meta("facts")
+    if name in QUESTIONS and facts is None:
+        raise SoftlabelError(f"the run in '{folder}' is not finished; run the command that began it again to go on")
     judged = module.Judgement(settings, results) if name in STUDIES else module.Judgement(settings, results, facts)
     page = write_page(module.page(judged, environment, again), folder)
     document = module.document(judged, str(page))

@@ -20,7 +20,7 @@ from softlabel.studies.doctor.courses import Course, Group, median
 from softlabel.studies.doctor.findings import Finding
 from softlabel.studies.doctor.records import RECORDS, read_records, record_groups
 from softlabel.studies.doctor.signatures import examine_group
-from softlabel.studies.running import QUESTIONS, STUDIES, open_ledger, study_module
+from softlabel.studies.running import QUESTIONS, STUDIES, fitting, open_ledger, study_module
 
 CHOICE, LADDER = "choose", "search"
 _GROUPED = ("stage", "arm", "width", "step", "temperature", "smoothing", "radius")
@@ -41,7 +41,7 @@ def examine_run(folder: Path) -> tuple[str, list[Finding]]:
     """What was looked at, and what was found."""
     if (folder / LEDGER).is_file():
         try:
-            with open_ledger(folder) as ledger:
+            with fitting(folder), open_ledger(folder) as ledger:
                 said, findings = _examine_ledger(ledger, folder)
         except LedgerError as problem:
             raise InputError(str(problem)) from None

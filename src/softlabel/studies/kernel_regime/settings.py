@@ -4,6 +4,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from softlabel.data import load
+from softlabel.data.rules import class_pair
 from softlabel.lab import Settings
 
 
@@ -18,7 +20,7 @@ class KernelRegime(Settings):
 
     data: str = "cifar10"
     classes: str = "airplane,automobile"
-    rows: int | None = None
+    rows: int | None = Field(default=None, ge=20)
     teacher_width: int = Field(default=100, ge=2)
     student_width: int = Field(default=20, ge=1)
     start_scale: float = Field(default=0.01, gt=0)
@@ -43,6 +45,10 @@ class KernelRegime(Settings):
                 f"student_width ({self.student_width}) must not exceed the teacher's ({self.teacher_width})"
             )
         return self
+
+    def check_data(self) -> None:
+        """Raise unless both classes can be had."""
+        class_pair(self.classes, load(self.data, classes=self.classes).classes)
 
     @property
     def record_every(self) -> int:

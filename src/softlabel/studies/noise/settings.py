@@ -4,6 +4,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from softlabel.data import load
+from softlabel.data.rules import class_pair
+from softlabel.errors import require
 from softlabel.lab import Settings
 
 FAMILIES = {"vgg": ("vgg8+3", "vgg2+3"), "resnet": ("resnet20", "resnet8")}  # teacher, student
@@ -47,6 +50,12 @@ class Noise(Settings):
         if not self.families or len(set(self.families)) != len(self.families):
             raise ValueError(f"families must be named once each, got {self.families}")
         return self
+
+    def check_data(self) -> None:
+        """Raise unless both classes can be had, as images."""
+        dataset = load(self.data, classes=self.classes)
+        require(dataset.image_shape is not None, f"data '{self.data}' are no images; choose another set")
+        class_pair(self.classes, dataset.classes)
 
     def decay(self, family: str) -> float:
         return self.vgg_decay if family == "vgg" else self.resnet_decay

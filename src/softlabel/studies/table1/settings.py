@@ -3,9 +3,12 @@
 import math
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from softlabel.data import load
+from softlabel.data.rules import binary_rule
 from softlabel.lab import Settings
+from softlabel.networks.starts import check_start
 
 PRIMARY = "pgd"
 RADII = (12.5, 25.0, 50.0, 100.0, 200.0, 400.0)
@@ -24,14 +27,14 @@ class Protocol(Settings):
     optimiser: Literal["gradient", "adam"] = "gradient"
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     epochs: int = Field(ge=1)
-    starts: tuple[str, ...] = ("symmetric",)
+    starts: tuple[str, ...] = Field(default=("symmetric",), min_length=1)
     train_output: bool = False
     biases: bool = False
-    radii: tuple[float, ...]
+    radii: tuple[PositiveFloat, ...]
     without_projection: bool = True
-    temperatures: tuple[float, ...]
-    soft_steps: tuple[float, ...]
-    hard_steps: tuple[float, ...]
+    temperatures: tuple[PositiveFloat, ...] = Field(min_length=1)
+    soft_steps: tuple[PositiveFloat, ...] = Field(min_length=1)
+    hard_steps: tuple[PositiveFloat, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _equal_budgets(self) -> Self:
@@ -54,13 +57,18 @@ class Protocol(Settings):
 class Teaching(Settings):
     """How the teacher is trained: Adam on hard labels, early stopping on validation data."""
 
-    width: int = 512
-    epochs: int = 15
-    patience: int = 15
-    step: float = 0.03
+    width: int = Field(default=512, ge=1)
+    epochs: int = Field(default=15, ge=1)
+    patience: int = Field(default=15, ge=1)
+    step: float = Field(default=0.03, gt=0)
     start: str = "he"
     train_output: bool = True
     biases: bool = True
+
+    @model_validator(mode="after")
+    def _start(self) -> Self:
+        check_start(self.start, self.width)
+        return self
 
 
 class Table1(Settings):
@@ -68,8 +76,8 @@ class Table1(Settings):
 
     data: str = "mnist"
     task: str = "label>4"
-    leave_out: tuple[tuple[int, ...], ...] = ((1, 7, 4, 9), ())
-    widths: tuple[int, ...] = (8, 6, 4)
+    leave_out: tuple[tuple[int, ...], ...] = Field(default=((1, 7, 4, 9), ()), min_length=1)
+    widths: tuple[PositiveInt, ...] = Field(default=(8, 6, 4), min_length=1)
     batch_size: int = Field(default=128, ge=1)
     seed: int = Field(default=0, ge=0)
     validation_share: float = Field(default=1 / 6, gt=0, lt=1)
@@ -88,6 +96,22 @@ class Table1(Settings):
         if PRIMARY not in names or len(set(names)) < len(names):
             raise ValueError(f"protocols must have different names and one of them must be '{PRIMARY}', got {names}")
         return self
+
+    @model_validator(mode="after")
+    def _students(self) -> Self:
+        for name, values in (("widths", self.widths), ("leave_out", self.leave_out)):
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name} must be different from each other, got {list(values)}")
+        for start in {start for protocol in self.protocols for start in protocol.starts}:
+            for width in self.widths:
+                check_start(start, width)
+        return self
+
+    def check_data(self) -> None:
+        """Raise unless the data can be had and both sides of the task are among them, whatever is left out."""
+        for names in self.leave_out:
+            dataset = load(self.data, leave_out=list(names) or None)
+            binary_rule(self.task, dataset.labels, dataset.classes)
 
     def on_digits(self) -> "Table1":
         """The same study on scikit-learn's digits: fortieth part of the images, so more passes over them."""

@@ -1,0 +1,185 @@
+"""A question's run: its folder is held before its teacher is trained, and no finished piece is trained twice."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import softlabel as sl
+from softlabel.errors import InputError
+from softlabel.lab import Ledger
+from softlabel.studies.practice import consulting
+from softlabel.teachers import automatic
+from tests.lab.toys import contents
+from tests.studies.practice.toy import Toy
+
+TOY = Toy(rows=400, sharp=0.8)
+QUICK = {"width": 2, "epochs": 2, "batch": 128, "seeds": 2}
+TIMES = ("seconds", "milliseconds", "report", "page")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch, tmp_path):
+    """A small teacher, and no theory, which is computed for seconds."""
+    for name, value in {"WIDTH": 8, "UPDATES": 30, "ROUNDS": 3}.items():
+        monkeypatch.setattr(automatic, name, value)
+    monkeypatch.setattr(consulting, "theory_facts", lambda *_: {})
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Names of the models that were trained; `stop` says after how many the user loses patience."""
+
+    class Log(list):
+        stop: int | None = None
+
+        def note(self, name: str) -> None:
+            if len(self) == self.stop:
+                raise KeyboardInterrupt
+            self.append(name)
+
+    log = Log()
+    whole, fold = automatic._whole_piece, automatic._fold_piece
+    monkeypatch.setattr(automatic, "_whole_piece", lambda *what: (log.note(what[0]), whole(*what))[1])
+    monkeypatch.setattr(automatic, "_fold_piece", lambda *what: (log.note("fold"), fold(*what))[1])
+    return log
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {name: without_times(part) for name, part in value.items() if name not in TIMES}
+    return [without_times(part) for part in value] if isinstance(value, list) else value
+
+
+def ask(**more):
+    return sl.verdict(TOY.inputs, TOY.labels, **QUICK, **more)
+
+
+def interrupt(*_) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_verdict_that_is_interrupted_while_its_teacher_is_trained_goes_on(trained, tmp_path):
+    uninterrupted = ask(folder=tmp_path / "whole")
+    assert trained == ["network", "trees", *["fold"] * 5]
+    for stop in (0, 1, 3):  # models that each start trains before it is interrupted
+        trained.clear()
+        trained.stop = stop
+        with pytest.raises(KeyboardInterrupt) as raised:
+            ask()
+        (run,) = (tmp_path / "runs").iterdir()
+        assert raised.value.__notes__ == [
+            f"what is finished is kept in '{Path('runs') / run.name}'; the same command goes on from there"
+        ]
+    trained.clear()
+    trained.stop = None
+    resumed = ask()
+    assert len(trained) == 7 - 4
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [run.name]
+    assert without_times(resumed.document) == without_times(uninterrupted.document)
+    assert contents(run) == contents(tmp_path / "whole")
+    trained.clear()
+    with pytest.raises(KeyboardInterrupt):
+        ask(watch=interrupt)
+    assert trained == []
+
+
+def test_two_questions_never_share_a_folder(trained, tmp_path):
+    more = np.random.default_rng(5).standard_normal((30, 4)).astype(np.float32)
+    trained.stop = 0
+    questions = [{}, {"seed": 1}, {"metric": "auc"}, {"transfer": more}, {"transfer": more[:20]},
+                 {"labels": 1 - TOY.labels}, {"teacher": TOY.truth}, {"teacher": TOY.wrong}]  # fmt: skip
+    for question in questions:
+        with pytest.raises(KeyboardInterrupt):
+            sl.verdict(TOY.inputs, **QUICK, **{"labels": TOY.labels, "watch": interrupt, **question})
+    assert len(list((tmp_path / "runs").iterdir())) == len(questions)
+
+
+def test_another_question_is_refused_before_its_teacher_is_trained(trained, tmp_path):
+    trained.stop = 0
+    with pytest.raises(KeyboardInterrupt):
+        ask(folder=tmp_path / "run")
+    before = contents(tmp_path / "run")
+    with pytest.raises(InputError, match=r"other settings \(.*seed = 0, now 1"):
+        ask(folder=tmp_path / "run", seed=1)
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.png").touch()
+    with pytest.raises(InputError, match="holds other things"):
+        ask(folder=tmp_path / "photos")
+    assert trained == []
+    assert contents(tmp_path / "run") == before
+    assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.png"]
+
+
+def test_a_folder_is_held_while_the_teacher_is_trained(trained, tmp_path):
+    def second(line: str) -> None:
+        if line.startswith("teacher: growing"):
+            with pytest.raises(InputError, match="in use by another driver"):
+                ask(folder=tmp_path / "run")
+            refused.append(line)
+
+    refused: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        ask(folder=tmp_path / "run", note=second, watch=interrupt)
+    assert len(refused) == 1
+
+
+def test_nothing_is_called_kept_while_a_teacher_that_is_given_is_asked(tmp_path):
+    def impatient(inputs):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        sl.verdict(TOY.inputs, TOY.labels, impatient, **QUICK)
+    assert not hasattr(raised.value, "__notes__")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_students_never_learn_from_two_teachers(trained, tmp_path, monkeypatch):
+    """The artifacts are gone, and another machine gives other predictions."""
+    def stop(at) -> None:
+        if at.done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(folder=tmp_path / "run", watch=stop)
+    for piece in (tmp_path / "run" / "artifacts").glob("*/*.safetensors"):
+        piece.unlink()
+    fold = automatic._fold_piece
+
+    def otherwise(*what):
+        piece = fold(*what)
+        piece.arrays["logits"] += 1e-9
+        return piece
+
+    with monkeypatch.context() as patched:
+        patched.setattr(automatic, "_fold_piece", otherwise)
+        with pytest.raises(InputError, match="predicts otherwise than the one that finished students learned from"):
+            def stop(at) -> None:
+        if at.done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(folder=tmp_path / "run", watch=stop)
+    for piece in (tmp_path / "run" / "artifacts").glob("*/*.safetensors"):
+        piece.unlink()
+    with pytest.raises(KeyboardInterrupt):  # the same predictions once more: it goes on
+        ask(folder=tmp_path / "run", watch=interrupt)
+
+
+def test_the_teacher_of_a_plan_is_kept_too(trained, tmp_path):
+    settings = {"accuracy": 0.6, "widths": (2, 4), "seeds": 3, "confirm": 0, "bisections": 0, "rival": False,
+                "epochs": 2, "batch": 128}  # fmt: skip
+    trained.stop = 3
+    with pytest.raises(KeyboardInterrupt):
+        sl.plan(TOY.inputs, TOY.labels, folder=tmp_path / "run", **settings)
+    with Ledger(tmp_path / "run" / "ledger.sqlite", read_only=True) as ledger:
+        assert ledger.meta("study") == "plan"
+    trained.stop = None
+    trained.clear()
+    resumed = sl.plan(TOY.inputs, TOY.labels, folder=tmp_path / "run", **settings)
+    assert len(trained) == 4
+    uninterrupted = sl.plan(TOY.inputs, TOY.labels, folder=tmp_path / "whole", **settings)
+
+    assert resumed.document["arms"] == uninterrupted.document["arms"]
+    assert contents(tmp_path / "run") == contents(tmp_path / "whole")
