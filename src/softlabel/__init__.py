@@ -3,8 +3,14 @@
 The public names are loaded on first use, so that `import softlabel` and `softlabel --help` stay quick.
 """
 
+import os
 from importlib import import_module
 from typing import Any
+
+# onnxruntime reads this when it is imported. Without it, it looks up its maker's host and writes a device id and a
+# queue of events into the user's cache. It is set here, so that it is set before anything else of softlabel runs, and
+# worker processes inherit it.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 __version__ = "0.1.0"
 

@@ -339,7 +339,7 @@ def cut(path):
         ("none.onnx", lambda path: None, "there is no model"),
         ("folder.onnx", lambda path: path.mkdir(), "is a folder: name a model in it"),
         ("m.txt", lambda path: path.write_text("x"), "is no model: a .safetensors, .npz or .onnx file is needed"),
-        ("m.onnx", lambda path: path.write_bytes(b""), "cannot be read as an ONNX model"),
+        ("m.onnx", lambda path: path.write_bytes(b""), "is empty"),
         ("m.onnx", lambda path: path.write_bytes(b"x" * 50), "cannot be read as an ONNX model"),
         ("m.onnx", cut, "cannot be read as an ONNX model"),
         ("m.onnx", text_input, r"takes tensor\(string\) for 'x'"),

@@ -68,6 +68,22 @@ class Scaler:
             )
         return np.divide(inputs, lengths[:, None], dtype=dtype)
 
+    def checked(self) -> "Scaler":
+        """The scale itself, if it is one that can be applied."""
+        if self.how not in SCALES:
+            raise unknown("scale", str(self.how), SCALES)
+        require(
+            isinstance(self.factor, int | float) and 0 < self.factor < np.inf,
+            f"the factor of a scale must be a positive number, got {self.factor!r}",
+        )
+        count = len(self.shift)
+        require(
+            len(self.spread) == count and (count > 0) == (self.how == "standard"),
+            f"scale '{self.how}' does not go with {count} means and {len(self.spread)} deviations",
+        )
+        require(all(0 < value < np.inf for value in self.spread), "deviations of a scale must be positive numbers")
+        return self
+
     def __str__(self) -> str:
         return {
             "none": "inputs as they are",

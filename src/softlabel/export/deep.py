@@ -20,7 +20,9 @@ from softlabel.networks.deep.objective import two_columns
 from softlabel.networks.deep.prepared import Prepared
 from softlabel.networks.softening import Softening
 from softlabel.numerics.files import replacing
+from softlabel.numerics.local_files import reason_of
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
+from softlabel.teachers.onnx_session import OnnxSession
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -120,9 +122,7 @@ def _pixel_facts(network: nn.Module, example: Tensor) -> dict[str, str]:
 
 def _difference(path: Path, sample: Tensor, ours: list[np.ndarray], outputs: list[str], names: Sequence[str]) -> float:
     """Of logits and probabilities; infinite where a class is named that is not the likeliest."""
-    from softlabel.teachers.onnx_session import OnnxSession
-
-    logits, likely, label = OnnxSession(path).session.run([*outputs, "label"], {"images": sample.contiguous().numpy()})
+    logits, likely, label = OnnxSession(path).runtime.run([*outputs, "label"], {"images": sample.contiguous().numpy()})
     of_logits = float(np.abs(ours[0] - np.asarray(logits)).max() / max(np.abs(ours[0]).max(), 1.0))
     of_likely = float(np.abs(ours[1] - np.asarray(likely)).max())
     places = np.array([names.index(name) for name in np.asarray(label).tolist()])
@@ -142,13 +142,25 @@ def save_student(path: str | Path, network: Prepared, about: Mapping[str, Any]) 
 
 def load_student(path: str | Path) -> tuple[Prepared, dict[str, Any]]:
     """A student saved by `save_student`, in evaluation mode, and what was said about it."""
-    tensors, metadata = read_tensors(Path(path), KIND, "deep student")
+    tensors, metadata = read_tensors(Path(path), KIND, "deep student", finite=True)
     try:
         about = json.loads(metadata["about"])
-        inner = build_network(about["network"], len(about["classes"]), tuple(about["image"]), about["width"])
+        require(all(isinstance(name, str) for name in about["classes"]), "its classes must be names")
+        with torch.device("meta"):  # takes no memory, whatever sizes the file names
+            inner = build_network(about["network"], len(about["classes"]), tuple(about["image"]), about["width"])
         network = Prepared(inner, tensors["mean"], tensors["spread"])
-        network.load_state_dict(tensors)
-    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
-        reason = str(problem).splitlines()[0]
+        _check_types(network, tensors)
+        network.load_state_dict(tensors, assign=True)
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError) as problem:
+        reason = reason_of(problem)
         raise InputError(f"'{path}' is not a complete deep student ({reason}): save it again") from None
     return network.eval(), about
+
+
+def _check_types(network: Prepared, tensors: Mapping[str, Tensor]) -> None:
+    for name, wanted in network.state_dict().items():
+        require(
+            name not in tensors or tensors[name].dtype == wanted.dtype,
+            f"'{name}' must have values of type {wanted.dtype}",
+        )
+    require(bool((tensors["spread"] > 0).all()), "'spread' must be positive")

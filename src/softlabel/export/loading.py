@@ -16,6 +16,8 @@ from softlabel.networks.softening import UNCHANGED, Softening
 from softlabel.networks.student_model import FORMAT as TWO_LAYER
 from softlabel.networks.student_model import StudentModel
 from softlabel.networks.two_layer import FORMAT as BARE
+from softlabel.numerics.local_files import local_path
+from softlabel.numerics.tensor_files import opened_tensors
 
 ENDINGS = (".safetensors", ".npz", ".onnx")
 
@@ -74,7 +76,7 @@ def load_model(path: str | Path) -> Model:
 
     The .py file of a NumPy predictor is refused: it is code, and no code is run from a file.
     """
-    path = Path(path).expanduser()
+    path = local_path(path)
     ending = path.suffix.lower()
     require(not path.is_dir(), f"'{path}' is a folder: name a model in it ({', '.join(ENDINGS)})")
     require(path.exists(), f"there is no model '{path}': check its path")
@@ -110,13 +112,8 @@ def _two_layer(path: Path, student: StudentModel) -> Model:
 
 
 def _format(path: Path) -> str | None:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as file:
-            return (file.metadata() or {}).get("format")
-    except (OSError, SafetensorError) as problem:
-        raise InputError(f"student '{path}' cannot be read: {problem}") from None
+    with opened_tensors(path, "student") as file:
+        return (file.metadata() or {}).get("format")
 
 
 def _deep(path: Path) -> Model:

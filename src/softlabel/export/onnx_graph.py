@@ -4,7 +4,6 @@ Inputs are scaled in float64, as in training: a column of mean 10⁶ and deviati
 inputs have, which it would lose if the shift were rounded to float32 or moved into the weights.
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,12 @@ from softlabel import __version__
 from softlabel.export.layers import Layers, layers_of
 from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
+from softlabel.teachers.onnx_content import OURS, checksum
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto
+    from onnx import ModelProto, NodeProto
 
-FORMAT = "softlabel-student-onnx-1"
+FORMAT = f"{OURS}-1"
 OPSET = 17
 IR_VERSION = 8
 Work = type[np.float32] | type[np.float64]
@@ -99,12 +99,6 @@ def describe(
     }
     built.doc_string = f"A student written by softlabel. Outputs: {softening.note or softening.meaning}."
     helper.set_model_props(built, about | {"checksum": checksum(built.graph, about)})
-
-
-def checksum(graph: "GraphProto", about: dict[str, str]) -> str:
-    """Identity of a graph and of what is said about it."""
-    said = json.dumps({key: text for key, text in about.items() if key != "checksum"}, sort_keys=True)
-    return hashlib.sha256(graph.SerializeToString(deterministic=True) + said.encode()).hexdigest()
 
 
 class _Nodes:

@@ -4,7 +4,7 @@ One that softlabel wrote says its classes and columns. Of others the classes are
 and are numbers otherwise; answers may be probabilities or logits, (n, K), or one column for two classes.
 """
 
-import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,14 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from softlabel.errors import InputError, require
-from softlabel.export.onnx_graph import FORMAT, checksum
 from softlabel.networks.softening import Softening
-from softlabel.teachers.onnx_session import TYPES, OnnxSession, as_table
+from softlabel.teachers.onnx_session import LARGEST_BATCH, TYPES, OnnxSession, as_table
 
 if TYPE_CHECKING:
     import onnx
 
 ROUNDING = 1e-5
+MOST_CLASSES = 100_000
 _SHAPING = {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"}
 _PICKING = {"ArrayFeatureExtractor", "Gather"}
 _LIKELY = {"Softmax", "Sigmoid", "ZipMap", "Normalizer"}
@@ -33,11 +33,8 @@ class OnnxModel:
     """
 
     def __init__(self, path: Path) -> None:
-        import onnx
-
         self.path, self.session = path, OnnxSession(path)
-        held = onnx.load(str(path), load_external_data=False)
-        about = {prop.key: prop.value for prop in held.metadata_props}
+        held = self.session.held
         self.given = self.session.inputs
         for one in self.given:
             require(one.type in TYPES, f"'{path}' takes {one.type} for '{one.name}': models of numbers can be asked")
@@ -50,25 +47,28 @@ class OnnxModel:
             )
         self.softening = Softening()
         self.shape = (len(self.given),) if len(self.given) > 1 else self._single_shape()
-        self.output = _Output(held.graph, self.session.names)
-        if about.get("format") == FORMAT:
-            self._take_ours(held, about)
-        else:
-            count = max(2, self._answer(np.zeros((1, *self.shape), dtype=np.float32)).shape[1])
-            named = self.output.keys or _named_classes(held.graph, count) or range(count)
-            self.classes = tuple(map(str, named))
-
-    def _take_ours(self, held: "onnx.ModelProto", about: dict[str, str]) -> None:
+        self.output = _Output(held.model.graph, self.session.names)
+        count = max(2, self._answer(np.zeros((1, *self.shape), dtype=np.float32)).shape[1])
         require(
-            about.get("checksum") == checksum(held.graph, about),
-            f"'{self.path}' was changed after softlabel wrote it: export it again (or remove its metadata 'format', "
-            "and it is taken as any other ONNX model)",
+            count <= MOST_CLASSES, f"'{path}' answers with {count:,} columns: up to {MOST_CLASSES:,} can be classes"
         )
-        columns = json.loads(about["columns"])
-        self.columns = None if columns is None else tuple(columns)
-        self.classes = tuple(json.loads(about["classes"]))
-        recorded = ("label_temperature", "label_smoothing")
-        self.softening = Softening.from_dict({name: json.loads(about[name]) for name in recorded if name in about})
+        columns, classes = held.names("columns"), held.names("classes")
+        if columns is not None:
+            require(
+                self.shape == (len(columns),),
+                f"'{path}' names {len(columns)} columns and takes {self.shape}: export it again",
+            )
+            self.columns = tuple(columns)
+        require(
+            classes is None or len(classes) == count,
+            f"'{path}' names {len(classes or ())} classes and answers with {count} columns: export it again",
+        )
+        named = classes or self.output.keys or _named_classes(held.model.graph, count) or range(count)
+        self.classes = tuple(map(str, named))
+        if held.ours:
+            recorded = ("label_temperature", "label_smoothing")
+            facts = {name: json.loads(held.about[name]) for name in recorded if name in held.about}
+            self.softening = Softening.from_dict(facts)
 
     def _single_shape(self) -> tuple[int, ...]:
         require(len(self.given) == 1, f"'{self.path}' takes no input")
@@ -77,6 +77,10 @@ class OnnxModel:
             len(sides) in (1, 3) and all(isinstance(side, int) and side > 0 for side in sides),
             f"'{self.path}' takes inputs of shape {tuple(self.given[0].shape)}: (n, columns) or (n, channels, height, "
             "width) with all but n fixed is needed; export it with fixed sizes",
+        )
+        require(
+            8 * math.prod(sides) <= LARGEST_BATCH,
+            f"'{self.path}' takes inputs of {math.prod(sides):,} numbers each, which is too many",
         )
         return tuple(self._channels_first(sides))
 
@@ -88,6 +92,7 @@ class OnnxModel:
     def _channels_first(self, sides: list[int]) -> list[int]:
         return [sides[2], *sides[:2]] if self._channels_last else sides
 
+    @np.errstate(all="ignore")  # what is not finite is refused by `Model`
     def probabilities(self, inputs: np.ndarray) -> np.ndarray:
         """(n, K) for inputs (n, *shape)."""
         table = self._answer(inputs)
@@ -172,12 +177,12 @@ def _named_classes(graph: "onnx.GraphProto", count: int) -> list[Any] | None:
         node = _maker(graph, output.name)
         if node is not None and node.op_type in _PICKING and node.input[0] in constants:
             names = numpy_helper.to_array(constants[node.input[0]]).ravel().tolist()
-            if len(names) == count:
-                return [name.decode() if isinstance(name, bytes) else name for name in names]
+            if len(set(names)) == len(names) == count:
+                return [name.decode(errors="replace") if isinstance(name, bytes) else name for name in names]
     for node in reversed(graph.node):
         for attribute in node.attribute:
             if attribute.name.startswith("classlabels_"):
-                names = [name.decode() for name in attribute.strings] or list(attribute.ints)
-                if len(names) == count:
+                names = [name.decode(errors="replace") for name in attribute.strings] or list(attribute.ints)
+                if len(set(names)) == len(names) == count:
                     return names
     return None

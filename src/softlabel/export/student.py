@@ -126,7 +126,7 @@ def _onnx_difference(model: StudentModel, path: Path, sample: np.ndarray, truth:
     """Of the probabilities; infinite where a class is named that is not the likeliest."""
     from softlabel.teachers.onnx_session import OnnxSession
 
-    said, found = OnnxSession(path).session.run(["label", model.softening.output_name], {"inputs": sample})
+    said, found = OnnxSession(path).runtime.run(["label", model.softening.output_name], {"inputs": sample})
     difference = _difference(found, truth)
     places = np.array([model.classes.index(name) for name in np.asarray(said).tolist()])
     behind = truth.max(axis=1) - truth[np.arange(len(truth)), places]

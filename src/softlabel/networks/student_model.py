@@ -15,7 +15,6 @@ from torch import Tensor
 
 from softlabel.data.scaling import Scaler
 from softlabel.errors import InputError, require
-from softlabel.networks.activations import activation
 from softlabel.networks.softening import UNCHANGED, Softening
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
@@ -112,7 +111,7 @@ class StudentModel:
     @classmethod
     def load(cls, path: str | Path) -> "StudentModel":
         """Read what `save` wrote; a file that was changed since is refused."""
-        tensors, metadata = read_tensors(path, FORMAT, "student")
+        tensors, metadata = read_tensors(path, FORMAT, "student", finite=True)
         about_text = metadata.get("about", "")
         require(
             metadata.get("fingerprint") == _fingerprint(about_text, tensors),
@@ -120,13 +119,17 @@ class StudentModel:
         )
         try:
             about = json.loads(about_text)
-            activation(about["activation"])
             network = TwoLayer(*(tensors.get(name) for name in _TENSORS), activation=about["activation"])  # type: ignore[arg-type]
+            network = network.checked("its network")
             shift, spread = (_numbers(tensors.get(name)) for name in ("shift", "spread"))
-            scaler = Scaler(about["scale"], about["factor"], shift, spread)
+            scaler = Scaler(about["scale"], about["factor"], shift, spread).checked()
+            require(
+                all(isinstance(name, str) for name in (*about["classes"], *(about["columns"] or ()))),
+                "its classes and columns must be names",
+            )
             columns = None if about["columns"] is None else tuple(about["columns"])
             return cls(network, scaler, tuple(about["classes"]), columns, Softening.from_dict(about))
-        except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as problem:
             raise InputError(f"'{path}' is not a complete student ({problem}): export it again") from None
 
 

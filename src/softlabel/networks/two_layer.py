@@ -83,7 +83,29 @@ class TwoLayer:
     def load(cls, path: str | Path) -> "TwoLayer":
         """Read what `save` wrote."""
         tensors, metadata = load_tensors(path, FORMAT, "two-layer student", set(_TENSORS[:2]), set(_TENSORS[2:]))
-        return cls(**tensors, activation=metadata["activation"])
+        return cls(**tensors, activation=metadata.get("activation", "")).checked(f"'{path}'")
+
+    def checked(self, what: str) -> "TwoLayer":
+        """The network itself, if its shapes and types fit together; `what` is what errors call it."""
+        activation(self.activation)
+        hidden, output = self.hidden, self.output
+        require(
+            hidden.ndim == 2 and output.ndim == 2 and hidden.numel() > 0 and output.numel() > 0,
+            f"{what}: weights must be tables, got shapes {tuple(hidden.shape)} and {tuple(output.shape)}",
+        )
+        wanted = {"hidden": (self.width, self.inputs), "output": (self.outputs, self.width),
+                  "hidden_bias": (self.width,), "output_bias": (self.outputs,)}  # fmt: skip
+        for name, shape in wanted.items():
+            tensor = getattr(self, name)
+            require(
+                tensor is None or tuple(tensor.shape) == shape,
+                f"{what}: '{name}' must have shape {shape}, got {None if tensor is None else tuple(tensor.shape)}",
+            )
+            require(
+                tensor is None or (tensor.dtype == hidden.dtype and tensor.dtype in (torch.float32, torch.float64)),
+                f"{what}: weights must all be float32, or all float64; see '{name}'",
+            )
+        return self
 
     def logits(self, inputs: Any) -> np.ndarray:
         """f for each row: (n,) with one output, (n, K) with K.

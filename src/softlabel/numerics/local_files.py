@@ -116,6 +116,26 @@ def reason_of(problem: BaseException) -> str:
 
 
 @contextmanager
+def bounded_memory() -> Iterator[None]:
+    """Let native code fail where it would take more than half of the available memory, rather than take it."""
+    try:
+        import resource
+
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        bound = used + int(SHARE * available_memory())
+        if limits[0] == resource.RLIM_INFINITY or bound < limits[0]:
+            resource.setrlimit(resource.RLIMIT_AS, (bound, limits[1]))
+    except (ImportError, OSError, ValueError):  # not on this system
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+@contextmanager
 def silent_stderr() -> Iterator[None]:
     """Keep native libraries from writing to the standard error stream (they do when they fail)."""
     try:

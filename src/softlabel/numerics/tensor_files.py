@@ -1,12 +1,23 @@
 """Tensors by name in a safetensors file, with a format that says what they are."""
 
-from collections.abc import Mapping, Set
+import math
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from softlabel.errors import InputError
 from softlabel.numerics.files import replacing
+from softlabel.numerics.local_files import reason_of, require_memory, require_regular_file
+
+if TYPE_CHECKING:
+    from safetensors import safe_open
+
+DTYPES = (torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8,
+          torch.bool)  # fmt: skip
 
 
 def save_tensors(path: Path | str, tensors: Mapping[str, Tensor], kind: str, metadata: Mapping[str, str]) -> None:
@@ -17,26 +28,62 @@ def save_tensors(path: Path | str, tensors: Mapping[str, Tensor], kind: str, met
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, part, {"format": kind, **metadata})
 
 
-def read_tensors(path: Path | str, kind: str, what: str, remedy: str = "") -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a file of this kind; `what` names it in errors, e.g. "two-layer student"."""
+@contextmanager
+def opened_tensors(path: Path | str, what: str, remedy: str = "") -> "Iterator[safe_open]":
+    """A safetensors file; whatever goes wrong while it is open is an `InputError`."""
     from safetensors import SafetensorError, safe_open
 
     try:
+        size = require_regular_file(Path(path)).stat().st_size
+        require_memory(size, "it")
+    except InputError as problem:
+        raise InputError(f"{what} '{path}' cannot be read: {problem}{remedy}") from None
+    try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as problem:
-        raise InputError(f"{what} '{path}' cannot be read: {problem}{remedy}") from problem
-    if metadata.get("format") != kind:
-        raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
+            yield file
+    except InputError:
+        raise
+    except (OSError, SafetensorError, ValueError, TypeError, KeyError, RuntimeError, MemoryError) as problem:
+        raise InputError(f"{what} '{path}' cannot be read: {reason_of(problem)}{remedy}") from problem
+
+
+def read_tensors(
+    path: Path | str, kind: str, what: str, remedy: str = "", finite: bool = False
+) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a file of this kind.
+
+    what    names the file in errors, e.g. "two-layer student"
+    finite  whether numbers that are not finite are an error
+    """
+    with opened_tensors(path, what, remedy) as file:
+        metadata = file.metadata() or {}
+        if metadata.get("format") != kind:
+            raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    for name, tensor in tensors.items():
+        if tensor.dtype not in DTYPES:
+            raise InputError(f"{what} '{path}' cannot be read: '{name}' has values of type {tensor.dtype}{remedy}")
+        if finite and tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise InputError(f"{what} '{path}' cannot be used: '{name}' holds values that are not finite{remedy}")
     return tensors, metadata
+
+
+def number(metadata: Mapping[str, str], key: str, path: Path) -> float:
+    """A finite number that the metadata of a file give."""
+    try:
+        value = float(metadata[key])
+    except (KeyError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"'{path}' is not complete: its metadata have no number '{key}'")
+    return value
 
 
 def load_tensors(
     path: Path | str, kind: str, what: str, required: Set[str], optional: Set[str] = frozenset()
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The same, where the names of its tensors are known."""
-    tensors, metadata = read_tensors(path, kind, what)
+    """The same, where the names of its tensors are known and their numbers must be finite."""
+    tensors, metadata = read_tensors(path, kind, what, finite=True)
     if not required <= set(tensors) <= required | optional:
         raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
     return tensors, metadata

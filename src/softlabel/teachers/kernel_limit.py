@@ -17,6 +17,7 @@ from torch import Tensor
 
 from softlabel.errors import InputError, require
 from softlabel.numerics import load_tensors, save_tensors
+from softlabel.numerics.tensor_files import number
 from softlabel.theory.kernel import kernel_matrix
 from softlabel.theory.margin import Field, Margin
 from softlabel.theory.margin.fresh import ControlledMean, Directions, observe_alignment
@@ -93,4 +94,11 @@ class KernelLimitTeacher:
     def load(cls, path: str | Path) -> "KernelLimitTeacher":
         """Read what `save` wrote."""
         tensors, metadata = load_tensors(path, FORMAT, "kernel-limit teacher", {"points", "weights"})
-        return cls(tensors["points"], tensors["weights"], float(metadata["kappa"]), float(metadata["margin_lower"]))
+        kappa, margin_lower = (number(metadata, key, path) for key in ("kappa", "margin_lower"))
+        points, weights = tensors["points"], tensors["weights"]
+        require(
+            points.ndim == 2 and points.numel() > 0 and weights.shape == (len(points),) and kappa > 0,
+            f"'{path}' is not a complete kernel-limit teacher: points {tuple(points.shape)}, weights "
+            f"{tuple(weights.shape)}, kappa {kappa:g}",
+        )
+        return cls(points, weights, kappa, margin_lower)

@@ -1,6 +1,5 @@
 """An ONNX file opened by onnxruntime: asked batch by batch, whatever its inputs and outputs are."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from softlabel.errors import InputError, require
+from softlabel.numerics.local_files import readable_bytes, reason_of
+from softlabel.teachers.onnx_content import read_onnx
+from softlabel.teachers.onnx_runtime import Runtime
 
 BATCH = 512
-OURS = "softlabel-student-onnx"  # how the format of files that softlabel exports begins
+LARGEST_BATCH = 2**30  # bytes that the inputs of one call may take
 FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 TYPES = FLOATS | {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
@@ -22,18 +24,11 @@ class OnnxSession:
     """
 
     def __init__(self, path: str | Path, output: str | None = None, who: str | None = None) -> None:
-        import onnxruntime
-
-        self.who = who or f"'{path}'"
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        try:
-            self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as problem:
-            reason = _first_line(problem)
-            raise InputError(f"{self.who} cannot be read as an ONNX model: {reason}") from None
-        self.path, self.inputs = Path(path), self.session.get_inputs()
-        self.names = [found.name for found in self.session.get_outputs()]
+        self.who, self.path = who or f"'{path}'", Path(path)
+        self.held = read_onnx(self.path, self.who)
+        self.runtime = Runtime(self.held.content, self.who)
+        self.inputs = self.runtime.inputs
+        self.names = [found.name for found in self.runtime.outputs]
         require(
             output is None or output in self.names,
             f"{self.who} has no output '{output}'; there are {', '.join(self.names)}",
@@ -42,25 +37,13 @@ class OnnxSession:
 
     def told(self, what: str) -> list[str] | None:
         """Names of its "columns" or "classes", where the file says them, as those that softlabel exports do."""
-        about = self.session.get_modelmeta().custom_metadata_map
-        if not about.get("format", "").startswith(OURS):
-            return None
-        names = json.loads(about.get(what, "null"))
+        names = self.held.names(what)
         return None if names is None or (all(name.isdigit() for name in names) and what == "columns") else names
 
     @property
     def parameters(self) -> int:
-        """Numbers in the model's initialisers, and in classic models' nodes (coefficients, splits and leaves)."""
-        import onnx
-
-        graph = onnx.load(str(self.path)).graph
-        count = sum(np.prod(tensor.dims, dtype=np.int64) for tensor in graph.initializer)
-        for node in graph.node:
-            if node.domain == "ai.onnx.ml":
-                held = [attribute for attribute in node.attribute if "hitrates" not in attribute.name]
-                count += sum(len(attribute.floats) for attribute in held)
-                count += sum(np.prod(one.t.dims, dtype=np.int64) for one in held if one.t.data_type in (1, 11))
-        return int(count)
+        """Numbers in the model."""
+        return self.held.parameters
 
     def ask(self, feeds: dict[str, np.ndarray], outputs: Sequence[str]) -> list[Any]:
         """Outputs for inputs by name, batch by batch: arrays (n, …) and lists of n; None for what is neither.
@@ -68,8 +51,7 @@ class OnnxSession:
         A model of fixed batch gets its last one filled up.
         """
         rows = len(next(iter(feeds.values())))
-        first = self.inputs[0].shape[0] if self.inputs[0].shape else None
-        batch = first if isinstance(first, int) and first > 0 else None
+        batch = self._fixed_batch(sum(table[:1].nbytes for table in feeds.values()))
         missing = 0 if batch is None else -rows % batch
         if missing:
             feeds = {name: np.concatenate([t, np.repeat(t[-1:], missing, axis=0)]) for name, t in feeds.items()}
@@ -77,11 +59,23 @@ class OnnxSession:
         for begin in range(0, rows, batch or BATCH):
             piece = {name: table[begin : begin + (batch or BATCH)] for name, table in feeds.items()}
             try:
-                answers: Any = self.session.run(outputs, piece)
+                answers: Any = self.runtime.run(outputs, piece)
             except Exception as problem:
-                raise InputError(f"{self.who} fails on the data: {_first_line(problem)}") from None
+                raise InputError(f"{self.who} fails on the data: {reason_of(problem)}") from None
             parts.append([_by_row(answer, len(next(iter(piece.values())))) for answer in answers])
         return [_joined(answers, rows) for answers in zip(*parts, strict=True)]
+
+    def _fixed_batch(self, row_bytes: int) -> int | None:
+        """How many rows every call must have, None where any number will do."""
+        first = self.inputs[0].shape[0] if self.inputs[0].shape else None
+        if not isinstance(first, int) or first < 1:
+            return None
+        require(
+            first * row_bytes <= LARGEST_BATCH,
+            f"{self.who} takes batches of {first:,} rows, {readable_bytes(first * row_bytes)} each "
+            f"({readable_bytes(LARGEST_BATCH)} is possible): export it for batches of any size",
+        )
+        return first
 
 
 def _by_row(answer: Any, rows: int) -> Any:
@@ -97,7 +91,10 @@ def _joined(parts: Sequence[Any], rows: int) -> Any:
     if any(part is None for part in parts):
         return None
     if isinstance(parts[0], list):
-        return [row for part in parts for row in part][:rows]
+        found = [row for part in parts for row in part][:rows]
+        return found if found[0] and all(row.keys() == found[0].keys() for row in found) else None
+    if any(part.shape[1:] != parts[0].shape[1:] for part in parts):
+        return None
     return np.concatenate(parts)[:rows]
 
 
@@ -105,11 +102,10 @@ def as_table(answer: Any, rows: int) -> np.ndarray | None:
     """An answer as (n, K) float64 if it is a table of real numbers, or a list of {class: probability}."""
     if isinstance(answer, list) and len(answer) == rows and all(isinstance(row, dict) for row in answer):
         keys = sorted(answer[0])
-        return np.array([[row[key] for key in keys] for row in answer], dtype=np.float64)
+        try:
+            return np.array([[row[key] for key in keys] for row in answer], dtype=np.float64)
+        except (KeyError, TypeError, ValueError):
+            return None
     if not isinstance(answer, np.ndarray) or answer.dtype.kind != "f" or not answer.size or answer.size % rows:
         return None
     return answer.astype(np.float64).reshape(rows, -1)
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

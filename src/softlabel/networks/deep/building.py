@@ -1,6 +1,7 @@
 """Deep networks by name: vgg8+3, vgg2+3, resnet20, resnet8, …"""
 
 import hashlib
+import math
 import re
 
 import torch
@@ -17,7 +18,8 @@ def build_network(
     """A network with its start drawn by the seed; `image` is (channels, height, width)."""
     require(len(image) == 3 and min(image) >= 1, f"an image has shape (channels, height, width), got {tuple(image)}")
     shape = (int(image[0]), int(image[1]), int(image[2]))
-    vgg, resnet = re.fullmatch(r"vgg(\d+)\+3", name.lower()), re.fullmatch(r"resnet(\d+)", name.lower())
+    vgg, resnet = (re.fullmatch(pattern, name.lower()) for pattern in (r"vgg(\d{1,4})\+3", r"resnet(\d{1,4})"))
+    require(math.isfinite(width), f"width must be a finite number, got {width}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if vgg:

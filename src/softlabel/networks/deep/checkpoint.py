@@ -46,10 +46,13 @@ def read_checkpoint(path: Path, belongs_to: dict[str, Any]) -> Checkpoint | None
     if not path.exists():
         return None
     tensors, metadata = read_tensors(path, KIND, "checkpoint of a deep training", "; remove it to start again")
-    state = json.loads(metadata["state"])
-    held = state["belongs_to"]
+    try:
+        state = json.loads(metadata["state"])
+        held = dict(state["belongs_to"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise InputError(f"checkpoint '{path}' is not complete; remove it to start again") from None
     if held != belongs_to:
-        other = next(name for name in belongs_to if held.get(name) != belongs_to[name])
+        other = next((name for name in belongs_to if held.get(name) != belongs_to[name]), "its description")
         raise InputError(
             f"checkpoint '{path}' is of another training ({other} differs); remove it or choose another folder"
         )
