@@ -10,24 +10,10 @@ import typer
 from softlabel.cli.main import app
 from tests.cli.sheets import write_labels, write_sheet
 
-NUMBERS = (
-    "-1", "0", "1e300", "1e-300", "inf", "-inf", "nan", str(2**31), str(2**63), str(2**64), str(10**30),
-    "", " ", "1_0", "٣", "0x10", "-0.0", "1e-30",
-)  # fmt: skip
-WORDS = (
-    "",
-    " ",
-    "naïve-名前",
-    "x" * 5000,
-    "--",
-    "two\nlines",
-    "[/a]",
-    "$\\frac{$",
-    "\x1b[31mred\u202e",
-    "../..",
-    "a,b,c",
-    ",",
-)
+NUMBERS = ("-1", "0", "1e300", "1e-300", "inf", "nan", str(2**31), str(2**63), str(10**30), "", "1_0", "٣")
+MORE_NUMBERS = ("-inf", str(2**64), " ", "0x10", "-0.0", "1e-30")
+WORDS = ("", "naïve-名前", "x" * 5000, "--", "two\nlines", "[/a]", "\x1b[31mred\u202e")
+MORE_WORDS = (" ", "$\\frac{$", "../..", "a,b,c", ",")
 LISTS = {"widths", "strengths", "distances", "choices", "start_widths"}  # numbers with commas in one word
 SKIPPED = {"help", "as_json", "version"}
 
@@ -85,15 +71,23 @@ def verbs() -> Iterator[tuple[str, Any]]:
             yield from ((f"{name} {word}", each) for word, each in inner.items())
 
 
-def option_cases() -> Iterator[tuple[str, str, str]]:
-    """Verb, option and value."""
-    for verb, command in verbs():
+COMMANDS = dict(verbs())
+
+
+def options() -> Iterator[tuple[str, str]]:
+    """Every option of every verb that takes a value."""
+    for verb, command in COMMANDS.items():
         for each in command.params:
-            if each.param_type_name != "option" or each.is_flag or each.name in SKIPPED:
-                continue
-            numeric = _kind(each) in (int, float) or each.name in LISTS
-            for value in NUMBERS if numeric else WORDS:
-                yield verb, max(each.opts, key=len), value
+            if each.param_type_name == "option" and not each.is_flag and each.name not in SKIPPED:
+                yield verb, max(each.opts, key=len)
+
+
+def option_cases(verb: str, option: str, more: bool = False) -> tuple[str, ...]:
+    """Values for an option of a verb; further ones with `more`."""
+    (each,) = (each for each in COMMANDS[verb].params if option in each.opts)
+    if _kind(each) in (int, float) or each.name in LISTS:
+        return MORE_NUMBERS if more else NUMBERS
+    return MORE_WORDS if more else WORDS
 
 
 def _kind(option: Any) -> Any:

@@ -45,6 +45,9 @@ def audit(
 
     from softlabel.cli.progress import step_progress
     from softlabel.errors import SoftlabelError, unknown
+    from softlabel.networks import Student
+    from softlabel.numerics.memory import check_memory
+    from softlabel.ranges import check_count
     from softlabel.studies.audit import audit as run
     from softlabel.theory.bounds.setting import Setting, check_epsilon
 
@@ -55,6 +58,9 @@ def audit(
     x, y = posed.train.inputs[chosen], posed.train.y[chosen]  # pyright: ignore[reportOptionalSubscript]
     Setting(n=len(x), delta=delta, kappa=kappa)
     check_epsilon(epsilon)
+    Student(width=width, seed=seed, labels=arm, radius=radius, step=1.0 if step is None else step)
+    check_count(iterations, "iterations")
+    check_memory(6 * width * (x.shape[1] + len(x)), f"width = {width:,} neurons", "take fewer, or fewer --rows")
     options.note(str(posed))
     found = _teacher(teacher, x, y, kappa, budget, seed)
     with step_progress("auditing", iterations) as watch:

@@ -28,6 +28,10 @@ def bounds(
     """
     from softlabel.theory.bounds import Setting, overview
 
+    if figure is not None:
+        from softlabel.lab.writable import check_file
+
+        check_file(figure, "figure")
     document = overview(gamma, epsilon, n, delta, c, kappa, alpha, width)
     if figure is not None:
         from softlabel.report.bounds_figure import draw_bounds

@@ -77,7 +77,10 @@ def distill(
     from softlabel.data.image_sets import load_images
     from softlabel.errors import InputError, require
     from softlabel.lab import claim_folder
+    from softlabel.lab.writable import check_folder
     from softlabel.networks.deep import FeatureMatch, Objective, Training, build_network
+    from softlabel.networks.deep.building import MULTIPLIERS
+    from softlabel.ranges import check_positive
     from softlabel.studies.distilling import (
         GivenTeacher,
         ask_once,
@@ -89,13 +92,15 @@ def distill(
     from softlabel.studies.distilling import distill as run
     from softlabel.teachers.logit_files import file_fingerprint
 
-    require(seed >= 0, f"--seed must not be negative, got {seed}")
+    check_positive(teacher_width, "teacher_width", *MULTIPLIERS)
+    check_positive(teacher_scale, "teacher_scale")
     training = Training(epochs, patience, batch, rate, decay, augment=augment, views=views, precision=precision,
                         device=device, seed=seed)  # fmt: skip
     layers = None if match is None else match.split(":")
     if layers is not None and len(layers) != 2:
         raise InputError(f"--match must be STUDENT_LAYER:TEACHER_LAYER, got '{match}'")
     objective = Objective(soft_share, temperature, temperature_on, 0.0, feature_weight if layers else 0.0)  # type: ignore[arg-type]
+    check_folder(out, folders=("students", "checkpoints"))
     held = load_images(data, classes, size)
     parts = cut(held, seed)
     network = build_network(student, parts.train.classes, parts.train.shape, width, seed + 1)

@@ -56,15 +56,18 @@ def dynamics(
 
     Example: softlabel dynamics digits --choices 10,40,160 --out runs/choices
     """
-    import math
-
     import numpy as np
 
     from softlabel.errors import require
+    from softlabel.lab.writable import check_folder
+    from softlabel.ranges import check_positive
     from softlabel.studies.dynamics import Student, compare_dynamics, document
+    from softlabel.studies.dynamics.comparison import SCALES
 
-    require(strength >= 0, f"--strength must lie between 0 and inf, got {strength}")
-    require(step is None or (math.isfinite(step) and step > 0), f"--step must be a positive number, got {step}")
+    check_positive(start_scale, "start_scale", *SCALES)
+    if step is not None:
+        check_positive(step, "step")
+    check_folder(out, folders=("figures",))
     posed = given.load_task()
     chosen = np.random.default_rng(seed).permutation(len(posed.train))[:rows]
     assert posed.train.y is not None
@@ -75,7 +78,6 @@ def dynamics(
     require(len(asked) <= 1, f"give one of {' and '.join(asked)}")
     if asked:
         shared = Student(width, teacher_width, strength, activation or "softplus", start_scale, iterations, step, seed)
-        require(width <= teacher_width, f"width must lie between 1 and the teacher's {teacher_width}, got {width}")
         ((name, text),) = asked.items()
         _sweep(_run_sweep(name, text, x, y, shared, activation), given.data, out, as_json)
         return

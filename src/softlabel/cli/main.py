@@ -4,6 +4,7 @@ Exit codes: 0 done, 2 the user's input is wrong, 1 anything else, 130 interrupte
 so `--help` answers at once; each verb imports what it needs when it runs.
 """
 
+import errno
 import os
 import re
 import sys
@@ -28,6 +29,7 @@ from softlabel.cli.verdict import verdict
 from softlabel.errors import InputError, SoftlabelError
 
 INTERRUPTED = 130
+WRONG_PATHS = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ELOOP)
 
 app = typer.Typer(
     name="softlabel",
@@ -90,8 +92,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except OSError as problem:
-        where = "" if problem.filename is None else f"'{problem.filename}': "
-        return _fail(f"{where}{problem.strerror or problem}", 1)
+        name = "" if problem.filename is None else str(problem.filename)
+        given = name != "" and problem.errno in WRONG_PATHS and any(name in word for word in words)
+        return _fail(f"'{name}': {problem.strerror}" if name else problem.strerror or str(problem), 2 if given else 1)
     except MemoryError as problem:
         return _fail(f"the memory of this machine does not suffice ({problem}); take less data or smaller models", 1)
     except Exception as problem:

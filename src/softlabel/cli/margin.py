@@ -41,6 +41,9 @@ def margin(
     import numpy as np
 
     from softlabel.errors import InputError, require
+    from softlabel.lab.file_names import file_names
+    from softlabel.lab.writable import check_folder
+    from softlabel.numerics.memory import check_memory
 
     require(0 < kappa < float("inf"), f"--kappa must be positive and finite, got {kappa}")
     if start_widths is not None and out is None:
@@ -50,22 +53,26 @@ def margin(
     widths = _even_widths(start_widths) if start_widths is not None else []
     if several_classes and (given.task or given.classes):
         raise InputError("--several-classes takes every class against the rest: leave out --task and --classes")
+    check_folder(out, folders=("figures",) if widths else ())
     posed = given.load_task(several_classes)
     x, labels = posed.train.inputs, posed.train.labels
     chosen = np.arange(len(x))
     if rows is not None and rows < len(x):
         chosen = np.random.default_rng(seed).permutation(len(x))[:rows]
+    if widths:
+        check_memory(4 * len(chosen) * max(widths), f"start_widths up to {max(widths):,}", "take smaller ones")
     options.note(str(posed) + (f", {len(chosen)} rows by seed {seed}" if len(chosen) < len(x) else ""))
     x, labels = x[chosen], labels[chosen]
     settings = {"width": width, "budget": budget, "confidence": confidence, "seed": seed}
     answer: dict[str, Any]
     if several_classes:
         results = []
+        files = file_names(posed.classes)
         for number in np.unique(labels):
             name = posed.classes[number]
             y = np.where(labels == number, 1.0, -1.0)
             found = compute_margin(x, y, f"class {name} against the rest", settings)
-            _save(found, x, y, kappa, out, f"teacher-{_file_name(name)}.safetensors")
+            _save(found, x, y, kappa, out, f"teacher-{files[name]}.safetensors")
             results.append({"class": name, **_document(found, given.data)})
         worst = min(results, key=lambda row: row["gamma_upper"])
         answer = {key: value for key, value in worst.items() if key != "class"} | {"classes": results}
@@ -125,11 +132,6 @@ def _save(found: "Margin", x, y, kappa: float, out, name: str) -> None:
         return
     KernelLimitTeacher.of(found, x, y, kappa).save(out / name)
     options.note(f"teacher saved as {out / name}")
-
-
-def _file_name(name: str) -> str:
-    """A class's name as part of a file's."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in str(name))
 
 
 def _even_widths(words: str) -> list[int]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from softlabel.cli.terminal import answer, note, say, table
+from softlabel.ranges import LARGEST_SEED
 
 __all__ = ["answer", "note", "say", "table"]
 
@@ -22,7 +23,7 @@ TestFile = Annotated[
     Path | None, typer.Option("--test", help="File of test rows, same columns; without it they are drawn from DATA.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything random.")]
 Teacher = Annotated[
     str,
     typer.Option(help="auto (trained here), an ONNX file, or a file of soft labels or logits (CSV, Parquet, NPY)."),

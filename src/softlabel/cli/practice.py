@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 def load_practice(given: DataChoice, id_column: str | None, seed: int, test: Path | None) -> "Problem":
     """The problem of the command line, described on stderr."""
     from softlabel.data.problem import load_problem
-    from softlabel.errors import require
 
-    require(seed >= 0, f"--seed must not be negative, got {seed}")
     problem = load_problem(given.data, given.label, given.task, given.classes, given.leave_out, given.scale,
                            given.drop or (), id_column, seed, test)  # fmt: skip
     options.note(str(problem))

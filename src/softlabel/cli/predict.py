@@ -98,11 +98,12 @@ def predict(
 
 def _check_out(out: Path | None, model: Path, data: str) -> None:
     from softlabel.errors import require
+    from softlabel.lab.writable import check_file
 
     if out is None:
         return
     require(out.suffix.lower() in ENDINGS, f"--out '{out}' must end in {', '.join(ENDINGS)}")
-    require(not out.is_dir(), f"--out '{out}' is a folder: name a file ({', '.join(ENDINGS)})")
+    check_file(out)
     for given in (model, Path(data)):
         require(not given.exists() or out.resolve() != given.resolve(), f"--out '{out}' would overwrite '{given}'")
 
@@ -135,6 +136,7 @@ def _write(out: Path, held: "Model", rows: "Rows", likely: "np.ndarray") -> None
     import numpy as np
     import polars as pl
 
+    from softlabel.lab.spreadsheets import csv_bytes
     from softlabel.numerics.files import write_bytes
 
     content = io.BytesIO()
@@ -146,7 +148,7 @@ def _write(out: Path, held: "Model", rows: "Rows", likely: "np.ndarray") -> None
         frame = pl.DataFrame([names, pl.Series("predicted", said, dtype=pl.String)]).hstack(
             pl.DataFrame(likely, schema=_columns(held)[1:])
         )
-        frame.write_csv(content) if out.suffix.lower() == ".csv" else frame.write_parquet(content)
+        content.write(csv_bytes(frame)) if out.suffix.lower() == ".csv" else frame.write_parquet(content)
     write_bytes(out, content.getvalue())
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from softlabel.cli import options
+from softlabel.ranges import LARGEST_SEED
 
 Study = Annotated[str, typer.Argument(metavar="NAME", help="table1, figure1 or kernel-regime.")]
 Preset = Annotated[str, typer.Option(help="quick, standard or paper.")]
@@ -23,7 +24,9 @@ def reproduce(
         int | None, typer.Option(min=1, help="Threads of each worker; by default cores / workers.")
     ] = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask cluster, e.g. tcp://10.0.0.1:8786.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="First seed; runs take the ones that follow.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=LARGEST_SEED, help="First seed; runs take the ones that follow.")
+    ] = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> None:
@@ -38,12 +41,14 @@ def reproduce(
     Example: softlabel reproduce table1 --preset paper --executor dask --scheduler tcp://10.0.0.1:8786
     """
     from softlabel.cli.answering import run_and_answer
+    from softlabel.lab.writable import check_folder
+    from softlabel.studies.running import RUNS, study_settings, with_data
     from softlabel.studies.running import reproduce as run
-    from softlabel.studies.running import study_settings, with_data
 
+    folder = out or RUNS / f"{name}-{preset}"
     chosen = study_settings(name, preset, settings, data=data, seed=seed)
+    check_folder(folder)
     chosen = with_data(chosen, options.note)
-    folder = out or Path("runs") / f"{name}-{preset}"
     again = f"softlabel reproduce {name} --preset {preset}"
     again += f" --settings {settings.name}" if settings else ""
     again += f" --data {data}" if data else ""

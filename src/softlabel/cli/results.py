@@ -99,16 +99,19 @@ def export(
     import polars
 
     from softlabel.errors import InputError
+    from softlabel.lab.spreadsheets import csv_bytes
+    from softlabel.lab.writable import check_file
     from softlabel.numerics.files import write_bytes
     from softlabel.studies.running import fitting, open_ledger
 
     if to.suffix not in (".parquet", ".csv"):
         raise InputError(f"to must end in .parquet or .csv, got '{to}'")
+    check_file(to, "to")
     with fitting(run), open_ledger(run) as ledger:
         rows = [{name: _plain(value) for name, value in row.items()} for row in ledger.rows()]
     table = polars.DataFrame(rows, infer_schema_length=None)
     content = io.BytesIO()
-    table.write_parquet(content) if to.suffix == ".parquet" else table.write_csv(content)
+    table.write_parquet(content) if to.suffix == ".parquet" else content.write(csv_bytes(table))
     write_bytes(to, content.getvalue())
     if as_json:
         options.answer({"file": str(to), "rows": table.height, "columns": table.columns})

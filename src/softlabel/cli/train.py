@@ -45,11 +45,15 @@ def train(
     """
     from softlabel.cli.progress import step_progress
     from softlabel.errors import DivergedError
+    from softlabel.lab.writable import check_folder
     from softlabel.networks import Student, hard_labels, train_students
     from softlabel.networks.pgd import count_steps
+    from softlabel.ranges import check_count
 
+    check_folder(out, folders=("students",), files=("records.json",))
     posed = given.load_task()
     (inputs, y), (test_inputs, test_y), rows = _parts(posed, seed)
+    check_count(seeds, "seeds", most=10_000)
     labels = {"hard": hard_labels(y)}
     if soft_labels is not None:
         labels["soft"] = _soft(soft_labels, len(posed.train), rows, y)
@@ -65,7 +69,7 @@ def train(
             start=start,
             activation=activation,
         )
-        for m in width or [8]
+        for m in dict.fromkeys(width or [8])
         for k in range(seeds)
     ]
     options.note(str(posed))

@@ -22,6 +22,7 @@ from softlabel.data.scaling import Scaler
 from softlabel.data.splits import split_given
 from softlabel.errors import InputError, few, require
 from softlabel.numerics.local_files import local_path
+from softlabel.ranges import check_seed
 
 MOST_CLASSES = 100
 SHARES = (0.6, 0.2, 0.2)
@@ -90,7 +91,7 @@ class Problem:
 
     def cut(self, scale: str, seed: int, shares: Sequence[float] = SHARES, test: np.ndarray | None = None) -> "Problem":
         """The same with parts drawn by the seed (class by class, in proportion), or with test rows that are given."""
-        require(seed >= 0, f"seed must not be negative, got {seed}")
+        check_seed(seed)
         _check_classes(self)
         if test is None:
             train, validation, held = split_given(len(self), shares, seed, self.labels)

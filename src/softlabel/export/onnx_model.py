@@ -4,6 +4,7 @@ One that softlabel wrote says its classes and columns. Of others the classes are
 and are numbers otherwise; answers may be probabilities or logits, (n, K), or one column for two classes.
 """
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

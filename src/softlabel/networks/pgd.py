@@ -29,6 +29,8 @@ from softlabel.networks.students import Student
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.networks.validation import EarlyStopping, Validation
 from softlabel.numerics import Inputs, Products, prepare_inputs
+from softlabel.numerics.memory import check_memory
+from softlabel.ranges import check_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,9 +199,11 @@ def _steps(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
         (iterations is None) != (epochs is None),
         "give either iterations (steps) or epochs (passes over the data), not both and not neither",
     )
-    steps = iterations if iterations is not None else (epochs or 0) * per_epoch
-    require(steps >= 1, f"{'iterations' if iterations is not None else 'epochs'} must be ≥ 1")
-    return steps
+    if iterations is not None:
+        check_count(iterations, "iterations")
+        return iterations
+    check_count(epochs, "epochs")
+    return (epochs or 0) * per_epoch
 
 
 class Training:
@@ -237,6 +241,13 @@ class Training:
         self.targets, target_rows = _targets(named, self.students, self.products.dtype)
         self.truth = _truth(named, self.products.dtype)
         self.weights = None if weights is None else _mean_one(weights, self.inputs.rows, self.products.dtype)
+        neurons = sum(student.width for student in self.students)
+        check_memory(  # weights, their start, gradients and what an optimiser keeps
+            6 * neurons * (self.inputs.columns + outputs),
+            f"students of {neurons:,} neurons in all",
+            "take fewer neurons",
+            self.products.dtype.itemsize,
+        )
         self.stack = Stack(
             self.students,
             self.inputs,

@@ -21,9 +21,11 @@ from softlabel.errors import DivergedError, InputError, require
 from softlabel.networks.activations import activation
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.numerics import Inputs, prepare_inputs
+from softlabel.ranges import check_count, check_positive
 from softlabel.theory.dynamics import KernelProblem
 
 BLOCK = 2048
+LARGEST_STRENGTH = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class PrivilegedStudent:
             np.ndim(self.hidden) == 2 and len(self.hidden) == m and m > 0,
             f"hidden weights must be ({m}, inputs) for {m} output weights, got shape {np.shape(self.hidden)}",
         )
-        require(self.strength >= 0, f"strength λ must be ≥ 0 (math.inf: labels do not count), got {self.strength}")
+        check_strength(self.strength)
         if self.strength > 0 and self.privileged is None:
             raise InputError(f"strength λ = {self.strength} needs privileged knowledge; give it, or strength=0")
         activation(self.activation)
@@ -57,6 +59,14 @@ class PrivilegedStudent:
     @property
     def width(self) -> int:
         return len(self.output)
+
+
+def check_strength(strength: float) -> None:
+    """Refuse λ that is neither infinite nor a number whose products stay finite."""
+    require(
+        0 <= strength <= LARGEST_STRENGTH or strength == math.inf,
+        f"strength must lie between 0 and {LARGEST_STRENGTH:g}, or be infinite (labels do not count), got {strength}",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +137,8 @@ def train_privileged(
     keep_outputs    keep f on the training inputs at every record
     """
     require(len(students) > 0, "students: the list is empty")
-    require(iterations >= 1, f"iterations must be ≥ 1, got {iterations}")
-    require(math.isfinite(step) and step > 0, f"step must be a positive number, got {step}")
+    check_count(iterations, "iterations")
+    check_positive(step, "step")
     run = _Together(inputs, y, students, precision)
     every = record_every or iterations
     held = None if test is None else _Held(test, run)

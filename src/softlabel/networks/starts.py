@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from softlabel.errors import InputError, unknown
+from softlabel.numerics.memory import check_memory
 
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 
@@ -45,6 +46,7 @@ def draw_start(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hidden weights (width, inputs) and output signs (outputs, width) of one student."""
     check_start(start, width)
+    check_memory(2 * width * (inputs + outputs), f"a network of {width:,} neurons", "take fewer neurons")
     rng = np.random.default_rng(seed)
     hidden = _HIDDEN[start](rng, width, inputs)
     if start == "symmetric":

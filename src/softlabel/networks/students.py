@@ -1,12 +1,12 @@
 """What is to be trained: the settings of one student."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from softlabel.errors import require
 from softlabel.networks.activations import activation
 from softlabel.networks.starts import check_start
+from softlabel.ranges import TEMPERATURES, check_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +46,10 @@ class Student:
         )
         check_start(self.start, self.width)
         activation(self.activation)
-        _positive("temperature", self.temperature)
-        _positive("step", self.step)
+        check_positive(self.temperature, "temperature", *TEMPERATURES)
+        check_positive(self.step, "step")
         if self.radius is not None:
-            _positive("radius", self.radius, "; use radius=None to train without projection")
+            check_positive(self.radius, "radius")
         require(0 <= self.smoothing < 1, f"smoothing must lie in [0, 1), got {self.smoothing}")
         require(
             self.temperature_on in ("labels", "both"),
@@ -59,7 +59,3 @@ class Student:
             isinstance(self.seed, int) and self.seed >= 0,
             f"seed must be a whole number ≥ 0, got {self.seed}",
         )
-
-
-def _positive(name: str, value: float, remedy: str = "") -> None:
-    require(math.isfinite(value) and value > 0, f"{name} must be a positive number, got {value}{remedy}")

@@ -20,6 +20,7 @@ from softlabel.data.image_sets import ImageSet
 from softlabel.documents import json_text
 from softlabel.errors import require
 from softlabel.export import export_onnx, save_student
+from softlabel.lab.writable import check_folder
 from softlabel.networks.deep import (
     DeepRun,
     FeatureMatch,
@@ -118,6 +119,7 @@ def distill(
     training = training or Training()
     objective = objective or Objective(1.0, 4.0)
     check_distillation(parts, teacher, student, training, objective, smoothing, online, match)
+    check_folder(folder, "folder", folders=("students", "checkpoints"))
     check_teacher(teacher, parts.train, (about or {}).get("classes"), device=training.device)
     start = student if isinstance(student, Prepared) else prepared_for(student, parts.train)
     soft = _soft_labels(parts, teacher, training, objective, online, folder)

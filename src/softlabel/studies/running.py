@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from softlabel.documents import json_text
-from softlabel.errors import InputError, SoftlabelError, UnavailableError, require, unknown
+from softlabel.errors import InputError, SoftlabelError, UnavailableError, unknown
 from softlabel.lab import (
     LEDGER,
     Ledger,
@@ -24,8 +24,12 @@ from softlabel.lab import (
     read_results,
     run_stages,
 )
+from softlabel.lab.file_names import file_name
+from softlabel.lab.writable import check_folder
 from softlabel.numerics.files import write_text
 from softlabel.report.page import write_page
+
+RUNS = Path("runs")  # where runs are kept that name no folder of their own
 
 # name → module. A module offers Settings, PRESETS, study(settings),
 # Judgement(settings, results), document(judged, report), page(judged, environment, again) and summary(judged).
@@ -149,12 +153,12 @@ def run_folder(name: str, data: str, key: str, folder: Path | str | None) -> Pat
     """The folder of a question's run: the one given, or one that the same question finds again."""
     if folder is not None:
         return Path(folder)
-    return Path("runs") / f"{name}-{Path(data).stem}-{key[:8]}"
+    return RUNS / f"{name}-{file_name(Path(data).stem)}-{key[:8]}"
 
 
-def check_folder(folder: Path | str | None) -> None:
-    """Refuse a run folder that is a file."""
-    require(folder is None or not Path(folder).is_file(), f"--out '{folder}' is a file: name a folder for the run")
+def check_run_folder(folder: Path | str | None) -> None:
+    """Refuse a run folder that cannot be written; None is one below `RUNS`, named once its settings are known."""
+    check_folder(RUNS if folder is None else folder, folders=() if folder is None else ("figures", "students"))
 
 
 def finish_question(

@@ -220,7 +220,7 @@ def test_unlabelled_frames_have_the_columns_in_order(tmp_path):
 
 def test_a_file_is_no_run_folder(tmp_path):
     (tmp_path / "run").write_text("mine")
-    with pytest.raises(InputError, match="run' is a file: name a folder"):
+    with pytest.raises(InputError, match="run' is a file; name another"):
         sl.verdict(NOISY.inputs, NOISY.labels, NOISY.truth, folder=tmp_path / "run", **QUICK)
     assert (tmp_path / "run").read_text() == "mine"
 

@@ -10,7 +10,6 @@
 z are the student's logits, t the teacher's, μ the softmax, s the `soft_share`: 0 is hard labels alone, 1 soft alone.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +19,7 @@ from torch.nn import functional
 
 from softlabel.errors import require, unknown
 from softlabel.networks.softening import Softening
+from softlabel.ranges import LARGEST, TEMPERATURES, check_positive
 
 SIDES = ("both", "labels")
 
@@ -42,16 +42,13 @@ class Objective:
 
     def __post_init__(self) -> None:
         require(0 <= self.soft_share <= 1, f"soft_share must lie in [0, 1], got {self.soft_share}")
-        require(
-            math.isfinite(self.temperature) and self.temperature > 0,
-            f"temperature must be a positive number, got {self.temperature}",
-        )
+        check_positive(self.temperature, "temperature", *TEMPERATURES)
         if self.temperature_on not in SIDES:
             raise unknown("temperature_on", self.temperature_on, SIDES)
         require(0 <= self.smoothing < 1, f"smoothing must lie in [0, 1), got {self.smoothing}")
         require(
-            math.isfinite(self.feature_weight) and self.feature_weight >= 0,
-            f"feature_weight must be ≥ 0, got {self.feature_weight}",
+            0 <= self.feature_weight <= LARGEST,
+            f"feature_weight must lie between 0 and {LARGEST:g}, got {self.feature_weight}",
         )
 
     @property

@@ -25,6 +25,7 @@ from softlabel.networks.deep.features import FeatureMatch, Tap, feature_loss
 from softlabel.networks.deep.images import Images, augment, stream
 from softlabel.networks.deep.objective import HARD, Objective, two_columns
 from softlabel.networks.deep.teaching import SoftLabels
+from softlabel.ranges import LARGEST, check_count, check_positive, check_seed
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 
@@ -54,13 +55,15 @@ class Training:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("patience", 1), ("batch", 1), ("seed", 0)):
-            require(getattr(self, name) >= least, f"{name} must be ≥ {least}, got {getattr(self, name)}")
+        for name in ("epochs", "patience", "batch"):
+            check_count(getattr(self, name), name)
+        check_seed(self.seed)
         for name in ("rate", "clip"):
-            value = getattr(self, name)
-            require(math.isfinite(value) and value > 0, f"{name} must be a positive number, got {value}")
-        require(math.isfinite(self.decay) and self.decay >= 0, f"decay must be ≥ 0, got {self.decay}")
-        require(self.views is None or (self.augment and self.views >= 1), "views need augment=True and at least one")
+            check_positive(getattr(self, name), name)
+        require(0 <= self.decay <= LARGEST, f"decay must lie between 0 and {LARGEST:g}, got {self.decay}")
+        if self.views is not None:
+            check_count(self.views, "views")
+            require(self.augment, "views need augment=True")
         if self.precision not in PRECISIONS:
             raise unknown("precision", self.precision, PRECISIONS)
         require(

@@ -13,12 +13,15 @@ from softlabel.errors import require, unknown
 from softlabel.networks.privileged import (
     PrivilegedRun,
     PrivilegedStudent,
+    check_strength,
     draw_privileged_start,
     kernel_problem,
     select_units,
     train_privileged,
     unit_outputs,
 )
+from softlabel.numerics.memory import check_memory
+from softlabel.ranges import check_count, check_positive, check_seed
 from softlabel.theory.dynamics import (
     LIPSCHITZ,
     Assumption,
@@ -35,6 +38,7 @@ STARTS = ("teacher", "random")
 SHARE = 0.2  # of the largest step that converges, where none is given
 LARGEST_LIMIT = 2e11  # operations that the true limit may take
 RECORDS = 40
+SCALES = (1e-6, 1e6)  # standard deviations of starting weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +81,12 @@ def compare_dynamics(
     """Predict and simulate a student with privileged knowledge on inputs x (n, d) and labels y = ±1."""
     if start not in STARTS:
         raise unknown("start", start, STARTS)
-    require(iterations >= 1, f"iterations must be ≥ 1, got {iterations}")
+    check_count(iterations, "iterations")
     require(1 <= width <= teacher_width, f"width must lie between 1 and the teacher's {teacher_width}, got {width}")
-    require(scale > 0, f"scale must be positive, got {scale}")
+    check_positive(scale, "scale", *SCALES)
+    check_strength(strength)
+    check_seed(seed)
+    check_units(teacher_width, x, "teacher_width")
     teacher = train_teacher(x, y, teacher_width, activation, scale, iterations, seed)
     hidden, output = select_units(teacher.network, width, seed)
     known = unit_outputs(hidden, x, activation)
@@ -99,6 +106,12 @@ def compare_dynamics(
         check_assumptions(problem, activation in LIPSCHITZ, step) if _small(problem) else [],
         _drift(problem, run, x, y) if _small(problem) else None,
     )
+
+
+def check_units(count: int, x: np.ndarray, parameter: str) -> None:
+    """Refuse a network whose units on all rows no memory would hold."""
+    n, d = x.shape
+    check_memory(4 * count * (n + d), f"{parameter} = {count:,} units", "take fewer units, or fewer rows")
 
 
 def _drift(problem: KernelProblem, run: PrivilegedRun, x: np.ndarray, y: np.ndarray) -> float:

@@ -11,13 +11,15 @@ import numpy as np
 from softlabel.errors import require
 from softlabel.networks.privileged import (
     PrivilegedStudent,
+    check_strength,
     draw_privileged_start,
     kernel_problem,
     select_units,
     unit_outputs,
 )
+from softlabel.ranges import check_count, check_positive, check_seed
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.studies.dynamics.comparison import predict_and_train, train_teacher
+from softlabel.studies.dynamics.comparison import SCALES, check_units, predict_and_train, train_teacher
 from softlabel.theory.dynamics import limit, strength_tradeoff
 
 SEEDS = 3
@@ -38,6 +40,16 @@ class Student:
     iterations: int = 1000
     step: float | None = None
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(
+            1 <= self.width <= self.teacher_width,
+            f"width must lie between 1 and the teacher's {self.teacher_width}, got {self.width}",
+        )
+        check_count(self.iterations, "iterations")
+        check_positive(self.scale, "scale", *SCALES)
+        check_strength(self.strength)
+        check_seed(self.seed)
 
     @property
     def seeds(self) -> range:
@@ -69,6 +81,7 @@ def width_sweep(
 ) -> Sweep:
     """Largest deviation of prediction from simulation for students of these widths: random starts, φ_k = f_k(0)."""
     require(len(widths) >= 2, f"widths must be at least two, got {len(widths)}")
+    check_units(max(widths), x, "widths")
     rows = []
     for activation in activations:
         for width in widths:

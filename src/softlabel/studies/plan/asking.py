@@ -12,6 +12,7 @@ from softlabel.data.problem import Problem, as_problem
 from softlabel.errors import InputError, require, unknown
 from softlabel.lab import Progress
 from softlabel.lab.artifacts import Artifacts
+from softlabel.ranges import check_count, check_seed
 from softlabel.studies.plan.cells import ATTEMPTS, BUNDLE_NEURONS
 from softlabel.studies.plan.exporting import export_planned
 from softlabel.studies.plan.families import images_of
@@ -27,12 +28,13 @@ from softlabel.studies.practice import (
     recipe_for,
     threads_of,
 )
-from softlabel.studies.running import Answer, check_folder, finish_question
+from softlabel.studies.running import Answer, check_run_folder, finish_question
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher, is_automatic
 from softlabel.teachers.automatic import specification
 from softlabel.teachers.pieces import without_keeping
 
+MOST_SEEDS = 10_000
 CONFIRM = 62  # one of them may miss at 90 % and 95 %
 DEEP_EPOCHS = 20
 
@@ -83,6 +85,7 @@ def plan(
     folder           of the run; the same call goes on where it was interrupted
     """
     say = note or (lambda text: None)
+    check_seed(seed)
     problem = as_problem(inputs, labels, scale=scale, seed=seed, id_column=id_column)
     if family not in LADDERS:
         raise unknown("family", family, LADDERS)
@@ -96,10 +99,11 @@ def plan(
     _check_target(accuracy, frequent)
     _check_search(seeds, share, confidence, bisections)
     check_training(epochs, batch)
-    check_folder(folder)
+    check_run_folder(folder)
     if not deep:
         check_width(ladder[-1], problem)
     confirm = (0 if deep else CONFIRM) if confirm is None else confirm
+    check_count(confirm, "confirm", least=0, most=MOST_SEEDS)
     least = allowed_misses(confirm, share, (1 - confidence) / ATTEMPTS)
     require(
         confirm == 0 or least >= 0,
@@ -151,10 +155,10 @@ def _ladder(widths: Sequence[int] | None, family: str) -> tuple[int, ...]:
 
 
 def _check_search(seeds: int, share: float, confidence: float, bisections: int) -> None:
-    require(seeds >= 3, f"seeds must be at least 3, got {seeds}")
+    check_count(seeds, "seeds", least=3, most=MOST_SEEDS)
     require(0.5 < share < 1, f"share must lie between 0.5 and 1, got {share}")
     require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
-    require(bisections >= 0, f"bisections must not be negative, got {bisections}")
+    check_count(bisections, "bisections", least=0, most=100)
 
 
 def _check_target(accuracy: float, frequent: float) -> None:

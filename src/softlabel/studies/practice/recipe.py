@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from softlabel.errors import require
 from softlabel.lab import Settings
 from softlabel.networks.softening import Softening
 from softlabel.numerics import has_bfloat16
 from softlabel.numerics.threads import threads_worth
+from softlabel.ranges import check_count
 
 Arm = Literal["hard", "soft", "smooth", "transfer"]
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # below 1: a teacher less sure than it may be, as forests are
@@ -79,7 +79,8 @@ class StudentCell(Settings):
 def check_training(epochs: int | None, batch: int | None) -> None:
     """Refuse numbers that no training can have; None is a default's."""
     for name, value in (("epochs", epochs), ("batch", batch)):
-        require(value is None or value >= 1, f"{name} must be a whole number from 1 on, got {value}")
+        if value is not None:
+            check_count(value, name)
 
 
 def recipe_for(rows: int, epochs: int | None = None, batch: int | None = None, search_radius: bool = False) -> Recipe:

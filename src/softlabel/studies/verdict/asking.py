@@ -12,6 +12,7 @@ from softlabel.errors import require
 from softlabel.lab import Progress
 from softlabel.lab.artifacts import Artifacts
 from softlabel.lab.scores import example_scores, find_metric
+from softlabel.ranges import check_count, check_seed
 from softlabel.studies.practice import (
     Arm,
     Consulted,
@@ -24,7 +25,7 @@ from softlabel.studies.practice import (
     student_size,
     threads_of,
 )
-from softlabel.studies.running import Answer, check_folder, finish_question
+from softlabel.studies.running import Answer, check_run_folder, finish_question
 from softlabel.studies.verdict.settings import VerdictSettings
 from softlabel.teachers.answers import TeacherAnswers
 from softlabel.teachers.asking import ask_teacher, is_automatic, unlabelled_inputs
@@ -33,6 +34,7 @@ from softlabel.teachers.pieces import without_keeping
 
 LIKELY_DISAGREEMENT = 0.05
 THEORY_ERROR = 0.1
+SMALLEST_MARGIN = 1e-3  # points; a smaller gap takes a billion test rows to see
 
 
 class Verdict(Answer):
@@ -83,9 +85,10 @@ def verdict(
     say = note or (lambda text: None)
     problem = as_problem(inputs, labels, scale=scale, seed=seed, id_column=id_column)
     metric = find_metric(metric)
+    check_seed(seed)
     _check(width, margin, seeds, confidence)
     check_width(width, problem)
-    check_folder(folder)
+    check_run_folder(folder)
     check_training(epochs, batch)
     warnings = _test_rows(problem, margin)
     for warning in warnings:
@@ -128,8 +131,11 @@ def verdict(
 
 def _check(width: int, margin: float, seeds: int, confidence: float) -> None:
     require(isinstance(width, int) and width >= 1, f"width must be a whole number of neurons from 1 on, got {width}")
-    require(math.isfinite(margin) and 0 <= margin < 50, f"margin must lie in [0, 50) points, got {margin}")
-    require(2 <= seeds <= 10_000, f"seeds must lie between 2 and 10,000, got {seeds}")
+    require(
+        margin == 0 or SMALLEST_MARGIN <= margin < 50,
+        f"margin must be 0 or lie in [{SMALLEST_MARGIN:g}, 50) points, got {margin}",
+    )
+    check_count(seeds, "seeds", least=2, most=10_000)
     require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
 
 

@@ -26,6 +26,7 @@ from scipy.stats import t as student_t
 from torch import Tensor
 
 from softlabel.errors import InputError, require
+from softlabel.ranges import check_seed
 from softlabel.theory.kernel import Rows
 from softlabel.theory.margin.clock import Clock
 from softlabel.theory.margin.fresh import (
@@ -48,6 +49,7 @@ CHOOSING = 4096
 PAIRS = (256, 65536)
 NUMBERS_A_POINT = 500  # of a first sample, 2·pairs·d, for each point that may carry q
 LEAST_NUMBERS_A_POINT = 45  # with fewer, ever more points carry q and a smaller sample takes longer
+LONGEST = 1e9  # seconds
 LARGE = 5000  # from here on float32 kernels and samples
 
 # Shares of the budget at which a stage ends; the rest is for what a stage cannot interrupt.
@@ -125,7 +127,8 @@ def margin(
     x, y = _checked(inputs, y)
     require(0 < width < 1, f"width must lie in (0, 1), got {width}")
     require(0.5 <= confidence < 1, f"confidence must lie in [0.5, 1), got {confidence}")
-    require(budget >= 1, f"budget must be at least 1 second, got {budget}")
+    require(1 <= budget <= LONGEST, f"budget must lie between 1 and {LONGEST:g} seconds, got {budget}")
+    check_seed(seed)
     search = _Search(x, y, Clock(budget), 1 - confidence, seed, watch)
     return search.run(width)
 

@@ -1,0 +1,117 @@
+"""No value of any option ends in a traceback, in "unexpected", or in exit code 1."""
+
+from collections.abc import Callable
+
+import pytest
+import typer
+
+from softlabel.cli.main import app, run
+from softlabel.lab import driver
+from softlabel.networks import pgd, privileged
+from softlabel.networks.deep import training as deep_training
+from softlabel.theory.margin import certified
+from tests.cli.option_cases import COMMANDS, base, option_cases, options, write_data
+
+
+class WorkBegan(BaseException):
+    """All settings were accepted: what follows is work."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    write_data(folder)
+    return folder
+
+
+@pytest.fixture
+def call(data, monkeypatch, capsys) -> Callable[[list[str]], tuple[int | None, str]]:
+    """Runs a command up to where its work begins; its exit code (None: it began) and its last line on stderr."""
+
+    def begin(*_: object, **__: object) -> None:
+        raise WorkBegan
+
+    command = typer.main.get_command(app)
+    monkeypatch.setattr(typer.main, "get_command", lambda _: command)  # made once: it takes as long as the rest
+    monkeypatch.chdir(data)
+    monkeypatch.setattr(pgd.Training, "advance", begin)
+    monkeypatch.setattr(privileged._Together, "advance", begin)
+    monkeypatch.setattr(certified._Search, "run", begin)
+    monkeypatch.setattr(deep_training.Trainer, "_epoch", begin)
+    monkeypatch.setattr(driver, "_run_stage", begin)
+
+    def call(words: list[str]) -> tuple[int | None, str]:
+        try:
+            code = run(words)
+        except WorkBegan:
+            code = None
+        return code, capsys.readouterr().err
+
+    return call
+
+
+def is_fine(code: int | None, error: str) -> bool:
+    if code in (0, None):
+        return True
+    lines = error.splitlines()
+    said = [line for line in lines if line.startswith("softlabel: ")]
+    return code == 2 and said == lines[-1:] and "unexpected" not in error and "Traceback" not in error
+
+
+def wrong_ends(call, verb: str, option: str, values: tuple[str, ...]) -> list[tuple[str, int | None, str]]:
+    ends = []
+    for value in values:
+        words = [*verb.split(), *base(verb), *([option, value] if value == "--" else [f"{option}={value}"])]
+        ends.append((value[:40], *call(words)))
+    return [end for end in ends if not is_fine(*end[1:])]
+
+
+@pytest.mark.parametrize(("verb", "option"), list(options()))
+def test_every_value_is_accepted_or_refused_in_one_line(verb, option, call):
+    assert not wrong_ends(call, verb, option, option_cases(verb, option))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("verb", "option"), list(options()))
+def test_further_values_are_accepted_or_refused_in_one_line(verb, option, call):
+    assert not wrong_ends(call, verb, option, option_cases(verb, option, more=True))
+
+
+def test_the_commands_without_strange_values_are_accepted(call):
+    refused = {"predict", "report", "results export", "results show"}  # they read what does not exist here
+    answers = {verb: call([*verb.split(), *base(verb)]) for verb in COMMANDS}
+    assert {verb for verb, (code, _) in answers.items() if code not in (0, None)} == refused, answers
+
+
+def test_enough_cases():
+    assert sum(len(option_cases(verb, option)) for verb, option in options()) > 1500
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "audit tiny.csv --label sick --drop patient --scale max --budget inf",
+            "--budget must lie between 1 and",
+        ),
+        ("audit tiny.csv --label sick --drop patient --width 2147483648", "GiB are needed"),
+        ("distill images.npz --teacher logits.npy --width inf", "--width must be a positive number from 1e-06 to 1000"),
+        ("distill images.npz --teacher logits.npy --width 900", "training 'vgg2+3' of width 900: "),
+        ("distill images.npz --teacher logits.npy --teacher-width 0", "--teacher-width must be a positive number"),
+        ("distill images.npz --teacher logits.npy --temperature 1e300", "--temperature must be a positive number"),
+        ("dynamics tiny.csv --label sick --strength 1e300", "--strength must lie between 0 and 1e+30, or be infinite"),
+        ("dynamics tiny.csv --label sick --start-scale inf", "--start-scale must be a positive number"),
+        ("margin tiny.csv --label sick --seed -1", "Invalid value for '--seed'"),
+        (
+            "plan tiny.csv --label sick --accuracy .9 --confirm 99999",
+            "--confirm must be a whole number from 0 to",
+        ),
+        ("train tiny.csv --label sick --width 99999999999", "GiB are needed"),
+        ("verdict tiny.csv --label sick --margin 1e-300", "--margin must be 0 or lie in [0.001, 50) points"),
+    ],
+)
+def test_what_is_wrong_is_named(words, message, call):
+    words = words if "--drop" in words or "images" in words else f"{words} --drop patient"
+    code, error = call(words.split())
+    assert code == 2
+    assert message in error.splitlines()[-1]
