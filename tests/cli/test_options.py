@@ -106,7 +106,7 @@ def test_enough_cases():
             "plan tiny.csv --label sick --accuracy .9 --confirm 99999",
             "--confirm must be a whole number from 0 to",
         ),
-        ("train tiny.csv --label sick --width 99999999999", "GiB are needed"),
+        ("train tiny.csv --label sick --width 99999999998", "GiB are needed"),
         ("verdict tiny.csv --label sick --margin 1e-300", "--margin must be 0 or lie in [0.001, 50) points"),
     ],
 )

@@ -1,5 +1,6 @@
 """Charts as PNG and SVG files."""
 
+import warnings
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -9,9 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from softlabel.numerics.files import replacing
+from softlabel.printable import printable
 from softlabel.report.charts import COLOURS, Chart, Panel, Series
 
 INK = "#333333"
+
+
+def figure_text(text: object) -> str:
+    """The text as Matplotlib draws it literally: a dollar sign begins no formula, and nothing is invisible."""
+    return printable(text).replace("$", r"\$")
 
 
 def draw(chart: Chart, folder: Path) -> list[Path]:
@@ -28,12 +35,14 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    figure.suptitle(chart.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
+    figure.suptitle(figure_text(chart.title), x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
     files = [folder / f"{chart.name}.png", folder / f"{chart.name}.svg"]
-    with replacing(files[0]) as part:
-        FigureCanvasAgg(figure).print_figure(part, format="png", dpi=130)
-    with replacing(files[1]) as part:
-        FigureCanvasSVG(figure).print_figure(part, format="svg", metadata={"Date": None})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
+        with replacing(files[0]) as part:
+            FigureCanvasAgg(figure).print_figure(part, format="png", dpi=130)
+        with replacing(files[1]) as part:
+            FigureCanvasSVG(figure).print_figure(part, format="svg", metadata={"Date": None})
     return files
 
 
@@ -41,7 +50,7 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
     for series in panel.series:
         _series(axes, series, panel.places(series))
     if panel.categories:
-        axes.set_xticks(range(len(panel.categories)), panel.categories)
+        axes.set_xticks(range(len(panel.categories)), [figure_text(name) for name in panel.categories])
     elif panel.log_x:
         axes.set_xscale("log")
     if panel.ticks is not None:
@@ -51,16 +60,16 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
         axes.set_yscale("log")
     if panel.zero_line:
         axes.axhline(0, color=INK, linewidth=0.8)
-    axes.set_title(panel.title, fontsize=10, loc="left", color=INK)
-    axes.set_xlabel(panel.x_label)
+    axes.set_title(figure_text(panel.title), fontsize=10, loc="left", color=INK)
+    axes.set_xlabel(figure_text(panel.x_label))
     if first:
-        axes.set_ylabel(panel.y_label)
+        axes.set_ylabel(figure_text(panel.y_label))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def _series(axes: Axes, series: Series, x: list[float]) -> None:
-    colour = COLOURS[series.role]
+    colour, label = COLOURS[series.role], figure_text(series.name)
     alpha = 0.45 if series.faint else 1.0
     if series.marks:
         if series.low is not None and series.high is not None:
@@ -68,13 +77,11 @@ def _series(axes: Axes, series: Series, x: list[float]) -> None:
                 [y - low for y, low in zip(series.y, series.low, strict=True)],
                 [high - y for y, high in zip(series.y, series.high, strict=True)],
             ]
-            axes.errorbar(
-                x, series.y, reach, fmt="o", markersize=5, capsize=3, color=colour, label=series.name, alpha=alpha
-            )
+            axes.errorbar(x, series.y, reach, fmt="o", markersize=5, capsize=3, color=colour, label=label, alpha=alpha)
         else:
-            axes.plot(x, series.y, "D", markersize=5, color=colour, label=series.name, alpha=alpha, fillstyle="none")
+            axes.plot(x, series.y, "D", markersize=5, color=colour, label=label, alpha=alpha, fillstyle="none")
         return
     style = "--" if series.dashed else "-"
-    axes.plot(x, series.y, style, marker="o", markersize=3.5, color=colour, label=series.name, alpha=alpha)
+    axes.plot(x, series.y, style, marker="o", markersize=3.5, color=colour, label=label, alpha=alpha)
     if series.low is not None and series.high is not None:
         axes.fill_between(x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)

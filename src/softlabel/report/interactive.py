@@ -1,7 +1,9 @@
 """Charts as Plotly figures for the page; its script is embedded once, nothing is fetched."""
 
+import html
 from typing import Any
 
+from softlabel.printable import printable
 from softlabel.report.charts import COLOURS, Chart, Panel, Series
 
 ROW_HEIGHT = 290
@@ -19,7 +21,7 @@ def plotly_json(chart: Chart) -> str:
     figure: Figure = make_subplots(
         rows=rows,
         cols=columns,
-        subplot_titles=[panel.title for panel in chart.panels],
+        subplot_titles=[_literal(panel.title) for panel in chart.panels],
         shared_yaxes=chart.share_y,
         horizontal_spacing=0.06,
         vertical_spacing=0.26 / rows if rows > 1 else 0.0,
@@ -41,7 +43,19 @@ def plotly_json(chart: Chart) -> str:
     figure.update_annotations(font_size=12)
     figure.update_xaxes(gridcolor="rgba(128,128,128,.2)", zeroline=False, automargin=True)
     figure.update_yaxes(gridcolor="rgba(128,128,128,.2)", zeroline=False, automargin=True)
-    return str(figure.to_json())
+    return _inert(str(figure.to_json()))
+
+
+def _literal(text: object) -> str:
+    """The text as Plotly shows it literally: its labels take some HTML."""
+    return html.escape(printable(text), quote=False)
+
+
+def _inert(text: str) -> str:
+    """JSON that can stand inside a script element: no character of it ends or begins a tag or a comment there."""
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 def plotly_script() -> str:
@@ -59,17 +73,21 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
                 figure.add_trace(edge, row=row, col=column)
         figure.add_trace(_trace(series, places, series.name not in named), row=row, col=column)
         named.add(series.name)
-    axis: dict[str, Any] = {"title_text": panel.x_label, "title_standoff": 4}
+    axis: dict[str, Any] = {"title_text": _literal(panel.x_label), "title_standoff": 4}
     if panel.categories:
         count = len(panel.categories)
-        axis |= {"tickvals": list(range(count)), "ticktext": panel.categories, "range": [-0.5, count - 0.5]}
+        axis |= {
+            "tickvals": list(range(count)),
+            "ticktext": [_literal(name) for name in panel.categories],
+            "range": [-0.5, count - 0.5],
+        }
     elif panel.log_x:
         axis["type"] = "log"
     if panel.ticks is not None:
         axis |= {"tickvals": list(panel.ticks), "ticktext": [f"{tick:g}" for tick in panel.ticks]}
     figure.update_xaxes(**axis, row=row, col=column)
     if first:
-        figure.update_yaxes(title_text=panel.y_label, title_standoff=4, row=row, col=column)
+        figure.update_yaxes(title_text=_literal(panel.y_label), title_standoff=4, row=row, col=column)
     if panel.log_y:
         figure.update_yaxes(type="log", row=row, col=column)
     if panel.zero_line:
@@ -101,15 +119,15 @@ def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
         "type": "scatter",
         "x": x,
         "y": y,
-        "name": series.name,
+        "name": _literal(series.name),
         "legendgroup": series.name,
         "showlegend": in_legend,
         "opacity": 0.75 if series.faint else 1.0,
         "mode": "markers" if series.marks else "lines+markers",
         "marker": {"color": colour, "size": 8 if series.marks else 5},
         "line": {"color": colour, "dash": "dash" if series.dashed else "solid"},
-        "text": [str(place) for place in series.x],
-        "hovertemplate": "%{text}: %{y:.2f}<extra>" + series.name + "</extra>",
+        "text": [_literal(place) for place in series.x],
+        "hovertemplate": "%{text}: %{y:.2f}<extra>%{fullData.name}</extra>",
     }
     if series.low is None or series.high is None or (not series.marks and len(x) > MOST_BARS):
         if series.marks:

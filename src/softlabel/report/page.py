@@ -62,7 +62,7 @@ def write_page(page: Page, folder: Path) -> Path:
     charts = []
     for chart in page.charts:
         files = draw(chart, folder / "figures")
-        figure = Markup(plotly_json(chart).replace("</", "<\\/"))
+        figure = Markup(plotly_json(chart))
         charts.append({"chart": chart, "json": figure, "files": [path.name for path in files]})
     text = environment.get_template("page.html").render(
         page=page,
@@ -71,5 +71,5 @@ def write_page(page: Page, folder: Path) -> Path:
         is_cell=lambda value: isinstance(value, Cell),
     )
     path = folder / "report.html"
-    write_text(path, text)
+    write_text(path, text.encode("utf-8", "backslashreplace").decode())  # names of files may be no UTF-8
     return path

@@ -19,6 +19,7 @@ from softlabel.data.problem import Problem
 from softlabel.errors import InputError, quoted, require
 from softlabel.networks.losses import Labels
 
+LARGEST_LOGIT = 1e30  # differences and temperatures keep smaller ones finite
 FLOOR = 1e-6
 KINDS = ("logits", "probabilities")
 SUM_TOLERANCE = 1e-3
@@ -189,6 +190,12 @@ def finite_table(table: Any, classes: int, teacher: str, rows: np.ndarray) -> np
     wrong = ~np.isfinite(numbers)
     if wrong.any():
         raise InputError(f"{teacher} answers with values that are not finite: {_at(numbers, wrong, rows)}")
+    wrong = np.abs(numbers) > LARGEST_LOGIT
+    if wrong.any():
+        raise InputError(
+            f"{teacher} answers with numbers beyond ±{LARGEST_LOGIT:g}, which are no logits: "
+            f"{_at(numbers, wrong, rows)}"
+        )
     return numbers
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.special import entr
+from scipy.special import entr, log_softmax
 
 from softlabel.errors import quoted
 from softlabel.studies.doctor.findings import Finding
@@ -194,13 +194,13 @@ class _Labels:
         return Finding("misaligned labels", "mistake", self.where, evidence, remedy, 1.0)
 
     def softmaxed_twice(self) -> Finding | None:
-        logs, rows = np.log(self.p), self.known
+        logs, rows = log_softmax(self.answers.logits, axis=1), self.known
         undone = [logs + (1 - logs.sum(axis=1, keepdims=True)) / self.p.shape[1]]
         if self.p.shape[1] == 2:  # a sigmoid of a probability
             odds = logs[:, 1] - logs[:, 0]
             undone.append(np.stack([1 - odds, odds], axis=1))
         for inner in undone:
-            if inner.min() < -TOLERANCE or inner.max() > 1 + TOLERANCE or len(rows) < 2:
+            if not (inner.min() >= -TOLERANCE and inner.max() <= 1 + TOLERANCE) or len(rows) < 2:
                 continue
             gain = np.log(np.maximum(inner[rows, self.truth[rows]], LEAST)) - logs[rows, self.truth[rows]]
             spread = float(gain.std(ddof=1)) / np.sqrt(len(rows))

@@ -1,0 +1,48 @@
+import json
+from html.parser import HTMLParser
+
+from softlabel.report.charts import Chart, Panel, Series
+from softlabel.report.interactive import plotly_json
+from softlabel.report.page import Cell, Page, Table, write_page
+
+HOSTILE = "</script><script>alert(1)</script><!--<script>\" ' & $\\frac{$ \u2028 \x1b[31m <a href='javascript:1'>"
+
+
+class Scripts(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        if tag in ("script", "a"):
+            self.found.append(tag)
+
+
+def chart() -> Chart:
+    series = Series(HOSTILE, [HOSTILE, "b"], [1.0, 2.0], [0.5, 1.0], [1.5, 3.0], marks=True)
+    return Chart("chart", HOSTILE, HOSTILE, [Panel(HOSTILE, [series], HOSTILE, HOSTILE)])
+
+
+def test_names_stay_inert_in_the_page(tmp_path):
+    table = Table(HOSTILE, HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE, HOSTILE)]])
+    page = Page(HOSTILE, HOSTILE, [HOSTILE], [table], [chart()], [table], [HOSTILE], {HOSTILE: HOSTILE}, {"a": HOSTILE},
+                HOSTILE, [HOSTILE])  # fmt: skip
+    text = write_page(page, tmp_path).read_text(encoding="utf-8")
+    parser = Scripts()
+    parser.feed(text)
+    assert parser.found == ["script", "script"]  # Plotly's and the page's own
+    own = text[text.rindex("<script>") + len("<script>") : text.rindex("</script>")]
+    figure = own[own.index("const charts = {") :].splitlines()[0]
+    assert not set(figure) & set("<>&\u2028")
+
+
+def test_plotly_gets_names_as_they_are():
+    figure = json.loads(plotly_json(chart()))
+    (trace,) = figure["data"]
+    assert trace["name"].startswith("&lt;/script&gt;&lt;script&gt;")
+    assert "alert" not in trace["hovertemplate"]
+
+
+def test_a_page_with_a_name_that_is_no_utf_8(tmp_path):
+    page = Page("t\udcff", "q", [], [], [], [], [], {}, {}, "again")
+    assert "t\\udcff" in write_page(page, tmp_path).read_text(encoding="utf-8")
