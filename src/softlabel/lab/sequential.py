@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softlabel.errors import require
+from softlabel.lab.needed_rows import rows_needed
 from softlabel.lab.statistics import Mean, Verdict, judge, paired_gap, runs_needed
 
 METHOD = "group-sequential paired intervals, Lan–DeMets spending of Pocock type, levels joined by the union bound"
@@ -51,7 +52,9 @@ class Standing:
     needed      seeds that would decide if the gap and its spread are as they seem; None: no number of them
     hopeless    no number of seeds could decide, wherever in its interval over seeds the gap lies: what the choice of
                 test examples leaves open is wider than the margin and than any gap that is still possible
-    rows        test examples that would decide in place of seeds, roughly (None where it is decided)
+    rows        test examples that would decide, roughly, with seeds enough (None where it is decided, or where more
+                seeds would decide on these examples)
+    examples    points that the choice of test examples alone leaves open, at the look's level
     """
 
     look: Look
@@ -62,6 +65,7 @@ class Standing:
     needed: int | None
     hopeless: bool
     rows: int | None
+    examples: float
 
     @property
     def settled(self) -> bool:
@@ -83,14 +87,18 @@ def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, hidd
         gap = gap.at_least(unmet, look.failure)
     low, high = gap.interval(1 - look.failure)
     verdict = judge(low, high, margin)
-    if verdict != "undecided":
-        return Standing(look, gap, low, high, verdict, None, False, None)
     of_runs, of_examples = gap.parts(look.failure)
+    if verdict != "undecided":
+        return Standing(look, gap, low, high, verdict, None, False, None, of_examples)
     reach = max(margin, abs(gap.value) + of_runs)
-    near = max(abs(gap.value), margin - abs(gap.value), 1e-3)  # the interval must be narrower to decide
-    rows = math.ceil(gap.examples * max((seen.parts(look.failure)[1] / near) ** 2, unmet / near))
+    hopeless = of_examples >= reach
     needed = runs_needed(gap, 1 - look.failure, margin)
-    return Standing(look, gap, low, high, verdict, needed, of_examples >= reach, max(rows, gap.examples + 1))
+    rows = None
+    if hopeless or needed is None:
+        near = max(abs(gap.value), margin - abs(gap.value), 1e-3)  # the interval must be narrower to decide
+        variance = seen.example_part * seen.examples
+        rows = max(rows_needed(near, look.failure, variance, unmet * seen.examples), seen.examples + 1)
+    return Standing(look, gap, low, high, verdict, needed, hopeless, rows, of_examples)
 
 
 def follow(

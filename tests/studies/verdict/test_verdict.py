@@ -1,6 +1,7 @@
 """Verdicts on problems whose answer is known, their documents, and runs that are taken up again."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -157,7 +158,7 @@ def test_too_few_test_rows_are_said_at_once(tmp_path):
     few = Toy(rows=300)
     found = sl.verdict(few.inputs, few.labels, few.truth, folder=tmp_path / "few", note=said.append, **QUICK)
     assert said[0].startswith("warning: 60 test rows")
-    assert found.document["warnings"]
+    assert found.document["test_rows"]["rows"] == 60
 
 
 @pytest.mark.parametrize(
@@ -279,3 +280,31 @@ def test_arms_have_equal_budgets():
         assert {c["step"] for c in choices(recipe, "soft")} <= {c["step"] for c in choices(recipe, "hard")}
         assert len(set(counts.values())) == 1
         assert all(len({json.dumps(c) for c in choices(recipe, arm)}) == counts[arm] for arm in counts)
+
+
+@pytest.mark.parametrize(
+    ("metric", "assumption"),
+    [
+        ("accuracy", "if students of two arms differ on 5% of them"),
+        ("balanced accuracy", "if students of two arms differ on 5% of the rows of every class"),
+        ("auc", "if both arms have an AUC of about 0.9"),
+        ("log loss", "cannot be told before the run"),
+    ],
+)
+def test_one_answer_names_one_number_of_test_rows(tmp_path, metric, assumption):
+    """Before the run an assumption that is named, by metric; in the answer what was measured, and that alone."""
+    said: list[str] = []
+    toy = Toy(rows=300, sharp=1.0)
+    settings = QUICK | {"seeds": 3, "epochs": 2}
+    found = sl.verdict(toy.inputs, toy.labels, toy.truth, metric=metric, folder=tmp_path, note=said.append, **settings)
+    before = [line for line in said if "test rows" in line]
+    assert len(before) == 1
+    assert assumption in before[0]
+    assert assumption not in str(found)
+    assert not any("test rows" in warning for warning in found.document["warnings"])
+    numbers = set(re.findall(r"about ([\d,]+) test rows", str(found) + found.page.read_text()))
+    needed = found.document["test_rows_needed"]
+    assert numbers == (set() if needed is None else {f"{needed:,}"})
+    assert found.document["test_rows"]["rows"] == 60
+    assert found.document["test_rows"]["half_width"] >= 0
+    assert (found.verdict == "undecided") == (needed is not None or found.document["runs_needed"] is not None)

@@ -1,17 +1,18 @@
 """`verdict`: from data and a teacher to an answer, a document and a page."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softlabel.data.problem import Problem, as_problem, without_held_out
+from softlabel.data.problem import as_problem, without_held_out
 from softlabel.errors import require
 from softlabel.lab import Progress
 from softlabel.lab.artifacts import Artifacts
-from softlabel.lab.scores import example_scores, find_metric
+from softlabel.lab.needed_rows import assumed_variance, assumption, half_width, rows_needed
+from softlabel.lab.scores import example_scores, find_metric, unseen
+from softlabel.lab.sequential import planned_looks
 from softlabel.ranges import check_count, check_seed
 from softlabel.studies.practice import (
     Arm,
@@ -32,7 +33,6 @@ from softlabel.teachers.asking import ask_teacher, is_automatic, unlabelled_inpu
 from softlabel.teachers.automatic import specification
 from softlabel.teachers.pieces import without_keeping
 
-LIKELY_DISAGREEMENT = 0.05
 THEORY_ERROR = 0.1
 SMALLEST_MARGIN = 1e-3  # points; a smaller gap takes a billion test rows to see
 
@@ -90,9 +90,11 @@ def verdict(
     check_width(width, problem)
     check_run_folder(folder)
     check_training(epochs, batch)
-    warnings = _test_rows(problem, margin)
-    for warning in warnings:
-        say(f"warning: {warning}")
+    check_test_rows(problem)
+    class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
+    expected = _expected_rows(metric, class_rows, margin, planned_looks(seeds, confidence)[-1].failure)
+    if expected:
+        say(expected)
     if transfer is not None:
         transfer, met = without_held_out(problem, unlabelled_inputs(transfer, problem))
         if met:
@@ -104,7 +106,6 @@ def verdict(
                            keep=without_keeping if artifacts is None else artifacts.keep)  # fmt: skip
 
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
-    class_rows = tuple(np.bincount(problem.truth("test"), minlength=len(problem.classes)).tolist())
     recipe = recipe_for(len(problem.parts["train"]), epochs, batch, search_radius)
 
     def settings_of(held: str, called: str) -> VerdictSettings:
@@ -123,7 +124,6 @@ def verdict(
             say(f"warning: {warning}")
         facts = run.consulted.facts(THEORY_ERROR, seed) | {
             "teacher_metric": _teacher_metric(run.consulted, metric),
-            "test_rows": list(warnings),
         }
         done = finish_question("verdict", run.settings, run.ledger, facts=facts, again=again, watch=watch)
     return Verdict(**vars(done))
@@ -139,21 +139,29 @@ def _check(width: int, margin: float, seeds: int, confidence: float) -> None:
     require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
 
 
-def _test_rows(problem: Problem, margin: float) -> tuple[str, ...]:
-    """What so many test rows can decide, said before anything is trained."""
-    check_test_rows(problem)
-    rows = len(problem.parts["test"])
-    half = 196 * math.sqrt(LIKELY_DISAGREEMENT / rows)
+def _expected_rows(metric: str, class_rows: Sequence[int], margin: float, failure: float) -> str:
+    """What so many test rows are likely to decide, said before anything is trained; the answer has what was measured.
+
+    failure     probability with which the interval of the last look may fail
+    """
+    rows, variance = sum(class_rows), assumed_variance(metric, class_rows)
+    if variance is None:
+        return (
+            f"note: how many test rows a gap of {metric} needs cannot be told before the run, since a single row may "
+            "cost any amount; the answer says what was measured"
+        )
+    unmet = rows * unseen(metric, class_rows, failure)
+    half = half_width(rows, failure, variance, unmet)
     if half <= margin:
-        return ()
+        return ""
     said = (
-        f"{rows:,} test rows: if students of two arms differ on {LIKELY_DISAGREEMENT:.0%} of them, gaps below about "
-        f"{half:.1f} points cannot be told from chance however many seeds are run"
+        f"warning: {rows:,} test rows: if {assumption(metric)}, gaps below about {half:.1f} points of {metric} cannot "
+        "be told from chance however many seeds are run"
     )
     if margin > 0:
-        enough = math.ceil(LIKELY_DISAGREEMENT * (196 / margin) ** 2)
+        enough = rows_needed(margin, failure, variance, unmet)
         said += f", and 'no difference' within ±{margin:g} points takes about {enough:,} test rows"
-    return (said,)
+    return f"{said} (an assumption; the answer has the measured numbers)"
 
 
 def _teacher_metric(consulted: Consulted, metric: str) -> float | None:

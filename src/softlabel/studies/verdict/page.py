@@ -35,7 +35,8 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
         "arms": {arm: _arm_document(judged, found) for arm, found in judged.arms.items()},
         "runs": judged.runs,
         "runs_needed": at.needed,
-        "test_rows_needed": at.rows if at.verdict == "undecided" else None,
+        "test_rows_needed": at.rows,
+        "test_rows": {"rows": judged.settings.test_rows, "half_width": at.examples, "needed": at.rows},
         "metric": judged.settings.metric,
         "margin": judged.settings.margin,
         "method": METHOD,
@@ -49,7 +50,7 @@ def document(judged: Judgement, report: str) -> dict[str, Any]:
         "size": judged.size.document(),
         "audit": judged.facts.get("audit"),
         "theory": judged.facts.get("theory"),
-        "warnings": [*([judged.size_warning] if judged.size_warning else []), *warnings(judged)],
+        "warnings": warnings(judged),
         "settings": judged.settings.model_dump(mode="json"),
         "report": report,
     }  # fmt: skip
@@ -104,24 +105,29 @@ def summary(judged: Judgement) -> list[str]:
         _cost(judged),
         theory_sentence(judged.facts.get("theory")),
     ]
-    lines += [f"Warning: {warning}." for warning in warnings(judged)]
+    lines += [f"Warning: {warning}." for warning in judged.facts.get("warnings", [])]
     return [line for line in lines if line]
 
 
 def warnings(judged: Judgement) -> list[str]:
-    """Of data and teacher; and what was said of the number of test rows, unless a decision has settled that."""
-    of_rows = judged.facts.get("test_rows", []) if judged.standing.verdict == "undecided" else []
-    return [*judged.facts.get("warnings", []), *of_rows]
+    """Of the sizes, the data and the teacher."""
+    size = [] if judged.size_warning is None else [judged.size_warning]
+    return [*size, *judged.facts.get("warnings", [])]
 
 
 def _more(judged: Judgement) -> str:
     at = judged.standing
-    if at.hopeless or at.needed is None:
+    if at.rows is not None:
         return (
-            f"More seeds would not decide it: the choice of {judged.settings.test_rows:,} test rows alone leaves the "
-            f"gap open; about {at.rows:,} test rows would."
+            f"More seeds would not decide it: the choice of {judged.settings.test_rows:,} test rows alone leaves "
+            f"±{at.examples:.2f} points open, as measured by {judged.runs} seeds; if gap and spread stay as they are, "
+            f"about {at.rows:,} test rows would decide."
         )
-    return f"If gap and spread stay as they are, {at.needed} seeds would decide, {at.needed - judged.runs} more."
+    assert at.needed is not None
+    return (
+        f"If gap and spread stay as they are, {at.needed} seeds would decide, {at.needed - judged.runs} more; the test "
+        f"rows are enough for that (their choice leaves ±{at.examples:.2f} points open)."
+    )
 
 
 def _smoothing(judged: Judgement) -> str:
