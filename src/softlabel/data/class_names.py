@@ -60,12 +60,13 @@ def match_names(given: Sequence[Any], classes: Sequence[str]) -> list[int] | Non
         for sides in (["0", "1"], ["false", "true"], ["-1", "1"]):
             if sorted(plain) == sorted(sides):
                 return [plain.index(side) for side in sides]
-    for form in (str, plain_name, _number_name):
+    for form in (str, plain_name, number_name):
         names, wanted = [form(name) for name in given], [form(name) for name in classes]
         if len(set(names)) == len(names) and len(set(wanted)) == len(wanted) and set(names) == set(wanted):
             return [names.index(name) for name in wanted]
     return None
 
 
-def _number_name(value: Any) -> str:
+def number_name(value: Any) -> str:
+    """The plain name, with 1 for true and 0 for false."""
     return {"true": "1", "false": "0"}.get(plain_name(value), plain_name(value))

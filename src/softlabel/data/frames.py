@@ -5,7 +5,6 @@ polars gets a file's bytes, never its name: it would take `data[1].csv` for a pa
 
 import csv
 import io
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softlabel.data.trial import require_survivable
 from softlabel.errors import InputError, few, short
 from softlabel.numerics.local_files import read_content, reason_of, require_memory, require_regular_file, silent_stderr
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import polars
 
 NAMED_FILES = (".csv", ".parquet")
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")  # gzip, Zstandard, zlib
+_MARK = b"\xef\xbb\xbf"  # of UTF-8
 _CELL = 8  # bytes that a number takes
 
 
@@ -95,13 +97,14 @@ def _read_parquet(content: bytes, path: Path) -> "polars.DataFrame":
         rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
         columns = len(pl.read_parquet_schema(io.BytesIO(content)))
         require_memory(rows * columns * _CELL, f"'{path}' ({rows:,} rows of {columns:,} columns)")
+        require_survivable(path)
         return pl.read_parquet(io.BytesIO(content))
 
 
 def _read_csv(content: bytes, path: Path) -> "polars.DataFrame":
     import polars as pl
 
-    if _is_compressed(content):
+    if content.startswith(_PACKED):
         raise InputError(f"'{path}' is compressed, not text: decompress it first")
     if b"\0" in content:
         raise InputError(f"'{path}' holds NUL bytes, so it is not UTF-8 text: save it as 'CSV UTF-8'")
@@ -109,19 +112,9 @@ def _read_csv(content: bytes, path: Path) -> "polars.DataFrame":
         names, separator = _header(content, path)
         rows = content.count(b"\n") + 1
         require_memory(rows * len(names) * _CELL, f"'{path}' ({rows:,} lines of {len(names):,} columns)")
+        if not content.startswith(_MARK):
+            content = _MARK + content  # or polars would unpack a table whose first column is called "x^"
         return pl.read_csv(content, separator=separator, infer_schema_length=None)
-
-
-def _is_compressed(content: bytes) -> bool:
-    """Whether polars would unpack this, by the marks of gzip, Zstandard and zlib."""
-    if content.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
-        return True
-    if not content.startswith((b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")):
-        return False
-    try:
-        return len(zlib.decompressobj().decompress(content[:4096], 1)) > 0
-    except zlib.error:
-        return False
 
 
 def _header(content: bytes, path: Path) -> tuple[list[str], str]:

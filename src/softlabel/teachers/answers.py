@@ -226,8 +226,9 @@ def class_order(given: Sequence[Any], classes: Sequence[str], teacher: str) -> l
 
 def check_columns(own: Sequence[str], names: Sequence[str], teacher: str) -> None:
     """Raise where the columns a teacher learned from are not those of the data, `names`."""
-    missing = [column for column in own if column not in names]
-    unknown = [column for column in names if column not in own]
+    known, learned = set(names), set(own)
+    missing = [column for column in own if column not in known]
+    unknown = [column for column in names if column not in learned]
     if missing or unknown:
         said = [f"the data have no {quoted(missing)}"] if missing else []
         said += [f"it does not know {quoted(unknown)}"] if unknown else []

@@ -105,7 +105,8 @@ def _shown(problem: Problem, teacher: Any, name: str) -> tuple[Callable[[np.ndar
         remark = f"the data's columns have no names: they are taken in the order of the teacher's ({quoted(own)})"
         return lambda table: _frame(np.asarray(held) if table is None else table, own, None), (remark,)
     check_columns(own, names, name)
-    order = [names.index(column) for column in own]
+    places = {column: place for place, column in enumerate(names)}
+    order = [places[column] for column in own]
 
     def show(table: np.ndarray | None) -> Any:
         if table is None and hasattr(held, "columns"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softlabel.data.catalogue import CATALOGUE
-from softlabel.data.class_names import match_names, plain_name
+from softlabel.data.class_names import match_names, number_name, plain_name
 from softlabel.data.frames import read_column, read_frame
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, quoted, require, short
@@ -124,7 +124,7 @@ def _named_columns(
     """Columns called as the classes, in their order, and the kind that their prefix means; none found: empty."""
     for prefix, implied in sorted(_PREFIXES.items(), key=lambda entry: (entry[0] == "", entry[1] != kind)):
         named = [column for column in columns if column.lower().startswith(prefix)]
-        found = [next((column for column in named if _same(column[len(prefix) :], own)), None) for own in classes]
+        found = _called(named, len(prefix), classes)
         held = [column for column in found if column is not None]
         if len(held) == len(classes):
             return held, implied
@@ -139,6 +139,19 @@ def _named_columns(
             missing = [own for own, column in zip(classes, found, strict=True) if column is None]
             raise InputError(f"{name} has columns {quoted(held)}, but none for the classes {quoted(missing)}")
     return [], None
+
+
+def _called(columns: Sequence[str], prefix: int, classes: Sequence[str]) -> list[str | None]:
+    """The first column for each class, called as it after a prefix of so many letters; None where there is none."""
+    exact: dict[str, str] = {}
+    plain: dict[str, list[str]] = {}
+    for column in columns:
+        exact.setdefault(column[prefix:], column)
+        plain.setdefault(number_name(column[prefix:]), []).append(column)
+    return [
+        exact.get(own) or next((one for one in plain.get(number_name(own), ()) if _same(one[prefix:], own)), None)
+        for own in classes
+    ]
 
 
 def _same(text: str, own: str) -> bool:

@@ -252,8 +252,9 @@ def _columns(names: Sequence[str], columns: Sequence[str], teacher: str) -> list
     """Where each input's column stands; in names of inputs other signs than letters and digits may be underscores."""
     for form in (str, _identifier):
         have = [form(column) for column in columns]
-        if sorted(map(form, names)) == sorted(have) and len(set(have)) == len(have):
-            return [have.index(form(name)) for name in names]
+        places = {column: place for place, column in enumerate(have)}
+        if sorted(map(form, names)) == sorted(have) and len(places) == len(have):
+            return [places[form(name)] for name in names]
     known = {_identifier(column): column for column in columns}
     check_columns([known.get(_identifier(name), name) for name in names], columns, teacher)
     raise InputError(f"{teacher} names a column twice ({quoted(names)})")

@@ -125,6 +125,6 @@ def number_range(table: np.ndarray) -> dict[str, Any]:
 def _claims_probabilities(path: Path, sheet: Sheet) -> bool:
     if path.suffix.lower() not in NAMED:
         return False
-    columns = [column.lower() for column in read_frame(path).columns]
+    columns = {column.lower() for column in read_frame(path).columns}
     own = [plain_name(name).lower() for name in sheet.classes]
-    return any(column == prefix + name for column in columns for prefix in _CLAIMS for name in own)
+    return any(prefix + name in columns for prefix in _CLAIMS for name in own)

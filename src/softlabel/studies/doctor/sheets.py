@@ -118,22 +118,23 @@ def _sheets(
 def _text(frame: "polars.DataFrame", besides: Sequence[str | None]) -> list[str]:
     """Columns that are not numbers: dates, and text of which less than half can be read as numbers."""
     found = []
-    for column in frame.columns:
-        held = frame[column]
+    for held in frame.get_columns():
+        column = held.name
         if column in besides or held.dtype.is_numeric() or str(held.dtype) in ("Boolean", "Null"):
             continue
         known = len(held) - held.null_count()
-        if str(held.dtype) != "String" or 2 * (len(held) - _numbers(held).null_count()) < known:
+        if str(held.dtype) != "String" or 2 * (~np.isnan(_numbers(held))).sum() < known:
             found.append(column)
     return found
 
 
-def _numbers(column: "polars.Series") -> "polars.Series":
+def _numbers(column: "polars.Series") -> np.ndarray:
+    """A column as numbers (n,), NaN where there are none."""
     import polars as pl
 
     if column.dtype == pl.String:
         column = column.str.strip_chars()
-    return column.cast(pl.Float64, strict=False).fill_nan(None)
+    return column.cast(pl.Float64, strict=False).to_numpy()
 
 
 def _codes(frames: dict[Path, "polars.DataFrame"], columns: set[str]) -> dict[str, np.ndarray]:
@@ -163,9 +164,7 @@ def _table(
     for place, column in enumerate(columns):
         held = frame[column]
         with np.errstate(over="ignore"):
-            inputs[:, place] = (
-                np.searchsorted(codes[column], _words(held, path)) if column in codes else _numbers(held).to_numpy()
-            )
+            inputs[:, place] = np.searchsorted(codes[column], _words(held, path)) if column in codes else _numbers(held)
     return Table(path, inputs, label_values(frame[label], path), tuple(columns), label)
 
 

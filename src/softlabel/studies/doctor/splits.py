@@ -130,8 +130,9 @@ def _all_names(sheets: Sequence[Sheet]) -> list[str]:
 def _different_columns(sheets: Sequence[Sheet]) -> Iterator[Finding]:
     first = sheets[0]
     for sheet in sheets[1:]:
-        missing = [column for column in first.columns if column not in sheet.columns]
-        new = [column for column in sheet.columns if column not in first.columns]
+        own, known = set(sheet.columns), set(first.columns)
+        missing = [column for column in first.columns if column not in own]
+        new = [column for column in sheet.columns if column not in known]
         if missing or new:
             where = {"file": str(sheet.path), "compared with": str(first.path)}
             evidence = {"columns that it lacks": quoted(missing) or "none", "that it has alone": quoted(new) or "none"}
@@ -179,11 +180,8 @@ class _Alike:
 def _repeated(sheets: Sequence[Sheet]) -> Iterator[Finding]:
     """Rows that occur in two files, or twice in one."""
     counting = {column for sheet in sheets for column in sheet.counting}
-    columns = [
-        column
-        for column in sheets[0].columns
-        if column not in counting and all(column in sheet.columns for sheet in sheets)
-    ]
+    shared = set.intersection(*(set(sheet.columns) for sheet in sheets)) - counting
+    columns = [column for column in sheets[0].columns if column in shared]
     if not columns:
         return
     alike = _Alike.of(sheets, columns)
