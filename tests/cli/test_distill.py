@@ -88,7 +88,7 @@ def test_a_run_knows_its_teacher_and_its_logits_teach_again(capsys, arrays, tmp_
     assert found["parameters"] > 1000
     assert found["milliseconds"] > 0
     assert run([*call, "--teacher-scale", "255"]) == 2
-    assert "is of another run (teacher_scale was 1.0, now 255.0)" in capsys.readouterr().err
+    assert "(teacher_scale = 1.0, now 255.0)" in capsys.readouterr().err
     (logits,) = (tmp_path / "second").glob("logits-*.safetensors")
     assert run(["distill", data, "--teacher", str(logits), *FAST, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["teacher"]["accuracy"] is not None

@@ -241,7 +241,7 @@ FOREIGN = {
     "lost outcome": ["DELETE FROM outcomes WHERE position = 2"],
     "lost array": ["DELETE FROM arrays WHERE rowid = 2"],
     "swapped arrays": ["UPDATE arrays SET data = (SELECT data FROM arrays WHERE rowid = 1) WHERE rowid = 3"],
-    "changed status": ["UPDATE bundles SET status = 'failed' WHERE name = 'first 1'"],
+    "changed status": ["UPDATE bundles SET status = 'failed' WHERE status = 'done'"],
 }
 WRONG_TYPES = {
     "notes that are not JSON": ["UPDATE meta SET value = '{'"],

@@ -7,11 +7,13 @@ import logging
 import os
 import platform
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import tomli_w
 from filelock import FileLock, Timeout
@@ -29,6 +31,8 @@ LOCK = ".driver.lock"
 SHORT = 40  # letters of a setting that an error shows
 PACKAGES = ("softlabel", "torch", "numpy", "scipy", "scikit-learn", "polars")
 log = logging.getLogger("softlabel")
+P, R = ParamSpec("P"), TypeVar("R")
+_HELD: ContextVar[frozenset[Path]] = ContextVar("folders that this run has to itself", default=frozenset())
 
 
 @contextmanager
@@ -84,6 +88,20 @@ def kept(folder: Path) -> Iterator[None]:
         raise SoftlabelError(f"{problem}; what is finished is kept: run the same command again to go on") from problem
 
 
+def holds_folder(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that holds the folder of its argument `folder` while it runs, unless its caller does; None: none."""
+
+    @wraps(function)
+    def held(*arguments: P.args, **named: P.kwargs) -> R:
+        folder = named.get("folder")
+        if folder is None or Path(str(folder)).resolve() in _HELD.get():
+            return function(*arguments, **named)
+        with _locked(Path(str(folder))), kept(Path(str(folder))):
+            return function(*arguments, **named)
+
+    return held
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     with explained(folder, "run folder "):
@@ -95,9 +113,11 @@ def _locked(folder: Path) -> Iterator[None]:
             raise InputError(
                 f"run folder '{folder}' is in use by another driver; wait for it, or choose another --out"
             ) from None
+    before = _HELD.set(_HELD.get() | {folder.resolve()})
     try:
         yield
     finally:
+        _HELD.reset(before)
         lock.release()
 
 

@@ -20,6 +20,7 @@ from softlabel.data.image_sets import ImageSet
 from softlabel.documents import json_text
 from softlabel.errors import require
 from softlabel.export import export_onnx, save_student
+from softlabel.lab.folder import holds_folder
 from softlabel.lab.writable import check_folder
 from softlabel.networks.deep import (
     DeepRun,
@@ -88,6 +89,7 @@ class Distilled:
     students: dict[str, Prepared]
 
 
+@holds_folder
 def distill(
     parts: Parts,
     teacher: nn.Module | Answer | CachedLogits,

@@ -209,6 +209,8 @@ def rebuild(folder: str | Path) -> Answer:
     folder = Path(folder)
     with open_ledger(folder) as ledger:
         name, held, environment = (ledger.meta(key) for key in ("study", "settings", "environment"))
+        if not isinstance(environment, dict | None):
+            raise TypeError(f"environment must be a dictionary, got {environment!r}")
         if name is None or held is None:
             raise SoftlabelError(f"the run in '{folder}' ended before it began; run its command again")
         again = ledger.meta("again") or f"softlabel reproduce {name} --settings settings.toml"

@@ -18,7 +18,7 @@ from softlabel.lab.executors.tasks import DEATHS, Finished, Task, perform
 
 PATIENCE = 10.0  # seconds in which a scheduler must answer
 FAREWELL = 5.0  # seconds for closing a connection
-ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})")
+ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(?P<port>[0-9]{1,5})")
 NOISY = ("distributed", "tornado", "asyncio")
 
 
