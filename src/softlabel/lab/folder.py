@@ -31,7 +31,8 @@ LOCK = ".driver.lock"
 SHORT = 40  # letters of a setting that an error shows
 PACKAGES = ("softlabel", "torch", "numpy", "scipy", "scikit-learn", "polars")
 log = logging.getLogger("softlabel")
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 _HELD: ContextVar[frozenset[Path]] = ContextVar("folders that this run has to itself", default=frozenset())
 
 

@@ -101,7 +101,7 @@ def _parts(address: str) -> tuple[str, int]:
 
 def _probe(address: str) -> None:
     """Raise unless a scheduler answers there soon. A client that is left to itself would try for minutes."""
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     async def greet() -> None:
         comm = await connect(address if "://" in address else f"tcp://{address}", timeout=PATIENCE)
