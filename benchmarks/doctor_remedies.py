@@ -40,6 +40,7 @@ REMEDIES = {
         "three times as long",
     ),
     "width too small": ("four times as wide",),
+    "training too short or width too small": ("three times as long", "four times as wide"),
 }
 
 

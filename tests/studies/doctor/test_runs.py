@@ -9,6 +9,8 @@ from softlabel.data.problem import Problem
 from softlabel.errors import InputError, SoftlabelError
 from softlabel.lab import Bundle, Ledger, Outcome, make_executor, run_study
 from softlabel.studies.doctor import doctor
+from softlabel.studies.doctor.runs import ledger_groups
+from softlabel.studies.doctor.signatures import OPEN, examine_group
 from softlabel.studies.practice import Held, Recipe, StudentCell, measure_students, train_cells
 from softlabel.studies.practice.students import course_numbers
 from softlabel.studies.running import open_ledger
@@ -229,3 +231,69 @@ def test_several_runs_at_once(tmp_path, held):
     found = doctor(tmp_path / "a", tmp_path / "b")
     assert len(found.examined) == 2
     assert {one.where["run"] for one in found.mistakes} == {str(tmp_path / "a")}
+
+
+def moons(rows, seed):
+    from sklearn.datasets import make_moons
+
+    return make_moons(rows, noise=0.15, random_state=seed)
+
+
+def spirals(rows, seed):
+    rng = np.random.default_rng(seed)
+    angle = np.sqrt(rng.random(rows // 2)) * 3 * np.pi
+    arm = np.stack([-np.cos(angle) * angle, np.sin(angle) * angle], axis=1) + 0.3 * rng.random((rows // 2, 2))
+    return np.concatenate([arm, -arm]), np.repeat([0, 1], rows // 2)
+
+
+def rings(rows, seed):
+    rng = np.random.default_rng(seed)
+    y, angle = rng.integers(3, size=rows), rng.uniform(0, 2 * np.pi, rows)
+    away = 0.5 + y + 0.2 * rng.standard_normal(rows)
+    return away[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), y
+
+
+def told(data, seed, width, epochs, step, seeds=3):
+    """What doctor says of students on these data, whose teacher makes no mistake."""
+    x, y = data(800, seed)
+    problem = Problem.of(x, y, seed=seed)
+    held = Held(problem, TeacherAnswers(8.0 * np.eye(y.max() + 1)[problem.labels], "a teacher", "logits"))
+    cells = [StudentCell(**(SOME | {"width": width, "step": step}), seed=one) for one in range(seeds)]  # type: ignore[arg-type]
+    rows = []
+    for measured in train_cells(held, Recipe(epochs=epochs, batch=64), cells):
+        numbers, _ = measure_students(held, measured, "accuracy", "validation")
+        rows.append(measured.cell.model_dump() | numbers | {"validation": 1.0} | course_numbers(measured))
+    (group,) = ledger_groups(rows, "cosine")
+    return {one.name: one for one in examine_group(group, wider=0.0)}, group
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("data", "epochs", "step"),
+    [
+        (moons, 1, 0.1), (moons, 2, 0.1), (moons, 6, 0.02), (moons, 12, 0.02), (spirals, 2, 0.02), (spirals, 6, 0.02),
+        (spirals, 12, 0.02), (spirals, 6, 0.1), (rings, 1, 0.1), (rings, 4, 0.02),
+    ],
+)  # fmt: skip
+def test_a_training_that_is_too_short_is_not_called_too_narrow(data, epochs, step, seed):
+    found, group = told(data, seed, 64, epochs, step)
+    assert group.error >= 0.05
+    assert "width too small" not in found
+    assert SHORT in found or OPEN in found
+    if OPEN in found:  # time is named before neurons
+        remedy = found[OPEN].remedy
+        assert remedy.index("train about 4 times as long first") < remedy.index("take more neurons, e.g. 256")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("data", "width"), [(moons, 1), (spirals, 2), (rings, 2)])
+def test_too_few_neurons_with_ample_training_are_called_too_narrow(data, width, seed):
+    found, _ = told(data, seed, width, 120, 0.1)
+    assert "width too small" in found
+    assert not found.keys() & {SHORT, OPEN}
+
+
+def test_wider_students_of_the_run_prove_that_the_width_is_too_small():
+    _, group = told(moons, 0, 64, 2, 0.1)
+    assert [one.name for one in examine_group(group, wider=0.0, wider_students=0.0)] == ["width too small"]
+    assert [one.name for one in examine_group(group, wider=0.0, wider_students=group.error)] == [OPEN]

@@ -128,7 +128,7 @@ def test_a_width_that_is_too_small(tmp_path):
 
 def test_a_width_with_nothing_to_compare_is_a_hint(tmp_path):
     table = write_csv(tmp_path / "quadrants.csv", *quadrants())
-    found = trained(tmp_path, f"{table} --label y --width 2 --step 10 --epochs 100 --seeds 3")
+    found = trained(tmp_path, f"{table} --label y --width 2 --step 10 --epochs 600 --seeds 3")
     assert names(found) == set()
     assert names(found, "hint") == {"width too small"}
 

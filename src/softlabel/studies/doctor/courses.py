@@ -57,6 +57,11 @@ class Group:
             held["radius"] = self.radius
         return {name: value for name, value in held.items() if value is not None} | {"seeds": len(self.students)}
 
+    @property
+    def steps(self) -> int:
+        """Steps of the training (of deep students: epochs)."""
+        return int(max(student.steps[-1] for student in self.students))
+
     @cached_property
     def error(self) -> float | None:
         """Median training error in the end."""

@@ -29,6 +29,7 @@ NAMES = (
     "seeds disagree",
     "radius too small",
     "width too small",
+    "training too short or width too small",
     "step too small or training too short",
     "radius too large",
     "columns differ",

@@ -110,9 +110,11 @@ def _examine_groups(groups: list[Group], teacher: float | None, chance: float | 
         if group.stage == CHOICE:
             continue
         own = [other for other in groups if other.arm == group.arm and other is not group]
+        wider = [g.error for g in own if g.width > group.width and g.stage != CHOICE]
         yield from examine_group(
             group,
             wider=_least([g.error for g in own if g.width > group.width], teacher),
+            wider_students=_least(wider, None),
             looser=_least([g.error for g in own if g.width == group.width and _looser(g, group)], teacher),
             chance=chance,
             narrow_on_purpose=group.stage == LADDER and any(g.stage != CHOICE and g.width > group.width for g in own),

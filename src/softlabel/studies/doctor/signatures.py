@@ -22,9 +22,15 @@ path, the sum of the step sizes that the schedule allowed):
                         what guessing gives.
     radius too large    no neuron gets half as far as the radius allows: a hint; a mistake where the student overfits
                         (error on held-out rows 5 points above that on training rows, and twice it).
-    width too small     none of these mistakes holds it back, and its training error is 5 points above what wider
-                        students of the run, or the teacher, reach; a hint where nothing can be compared and the error
-                        is above half of what guessing gives.
+    width too small     none of these mistakes holds it back, its training error is 5 points above what wider students
+                        of the run, or the teacher, reach (a hint where nothing can be compared and the error is above
+                        half of what guessing gives), and it is known to be the width: wider students of the same run
+                        do better by 5 points, or the training has come to rest. It has if after 400 steps or more the
+                        second half brought less than 15 % of the fall and the last quarter less than 5 %, or after
+                        any number of steps less than 3 % and 1 %: students of ample width often stay for a while at
+                        what a linear one would reach before they get on, with 6 to 20 % of the fall in the second half.
+    training too short  the same error, but whether time or neurons are missing cannot be told from the record; time
+    or width too small  is named first, since the loss had not come to rest.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,6 +42,7 @@ from softlabel.studies.doctor.courses import NOTHING_TO_LEARN, Course, Group, Si
 from softlabel.studies.doctor.findings import Finding
 
 SHORT = "step too small or training too short"
+OPEN = "training too short or width too small"
 RISES, CLIMBS, LEAST_CLIMB, SURVIVED = 1.5, 0.5, 0.05, 0.1
 ABOVE, ON_ITS_WAY = 1.05, 1 / 3
 LAST_HALF, LAST_QUARTER, STEADY, LEARNED, MOVED, BARELY = 0.2, 0.05, 0.4, 0.01, 1e-3, 0.1
@@ -44,12 +51,15 @@ SOME_DEAD, MOST_DEAD = 0.5, 0.75
 APART, HEAPS, WIDE_GAP, FEWEST_SEEDS = 0.25, 0.85, 0.2, 3
 HELD, NEVER_BINDS = 0.5, 0.5
 POINTS = 0.05
+ENOUGH_STEPS, REST_HALF, REST_QUARTER = 400, 0.15, 0.05
+STILL_HALF, STILL_QUARTER = 0.03, 0.01
 
 
 def examine_group(
     group: Group,
     *,
     wider: float | None = None,
+    wider_students: float | None = None,
     looser: float | None = None,
     chance: float | None = None,
     narrow_on_purpose: bool = False,
@@ -57,6 +67,7 @@ def examine_group(
     """What is wrong with these students.
 
     wider, looser       the least training error of wider students, and of those with a larger radius (or the teacher's)
+    wider_students      that of wider students of the same run alone
     chance              the error of always saying the most frequent class
     narrow_on_purpose   the width was tried to see whether it is enough: what a small width does is no mistake
     """
@@ -73,7 +84,7 @@ def examine_group(
     if (finding := _disagree(group, by_error=not any(finding.name == SHORT for finding in found))) is not None:
         yield finding
     held_back = any(finding.severity == "mistake" for finding in found)
-    if not held_back and (finding := _width_small(group, wider, chance)) is not None:
+    if not held_back and (finding := _width_small(group, wider, wider_students, chance)) is not None:
         yield finding
 
 
@@ -171,14 +182,37 @@ def _radius_large(group: Group) -> Finding | None:
     return Finding("radius too large", "mistake" if over else "hint", group.where, evidence, remedy, 1 - reached)
 
 
-def _width_small(group: Group, wider: float | None, chance: float | None) -> Finding | None:
+def _width_small(
+    group: Group, wider: float | None, wider_students: float | None, chance: float | None
+) -> Finding | None:
     if group.error is None or group.held >= HELD or not _high(group.error, wider, chance):
         return None
     severity = "hint" if wider is None else "mistake"
     evidence = {"training error": group.error} | _compared(wider, chance, "of wider students, or the teacher's")
-    evidence["share of the loss's fall in the second half"] = group.signs.last_half
-    remedy = f"the training has come to rest above what can be reached: take more neurons, e.g. {group.width * 4}"
-    return Finding("width too small", severity, group.where, evidence, remedy, group.error)
+    evidence |= {
+        "steps": group.steps, "share of the loss's fall in the second half": group.signs.last_half,
+        "in the last quarter": group.signs.last_quarter,
+    }  # fmt: skip
+    more = f"take more neurons, e.g. {group.width * 4} instead of {group.width}"
+    if wider_students is not None and group.error >= wider_students + POINTS:
+        remedy = f"wider students of this run, trained as long, do better: {more}"
+        return Finding("width too small", severity, group.where, evidence, remedy, group.error)
+    if _at_rest(group):
+        remedy = f"the training has come to rest above what can be reached: {more}"
+        return Finding("width too small", severity, group.where, evidence, remedy, group.error)
+    remedy = (
+        f"the record does not tell which: the loss had not come to rest after {group.steps:,} steps, so train about "
+        f"4 times as long first; if the error stays, {more}"
+    )
+    return Finding(OPEN, severity, group.where, evidence, remedy, group.error)
+
+
+def _at_rest(group: Group) -> bool:
+    """Whether the loss has come to rest, so that more steps of this training would not help."""
+    half, quarter = group.signs.last_half, group.signs.last_quarter
+    if half < STILL_HALF and quarter < STILL_QUARTER:
+        return True
+    return group.steps >= ENOUGH_STEPS and half < REST_HALF and quarter < REST_QUARTER
 
 
 def _high(error: float, reference: float | None, chance: float | None) -> bool:
