@@ -26,7 +26,7 @@ path, the sum of the step sizes that the schedule allowed):
                         of the run, or the teacher, reach (a hint where nothing can be compared and the error is above
                         half of what guessing gives), and it is known to be the width: wider students of the same run
                         do better by 5 points, or the training has come to rest. It has if after 400 steps or more the
-                        second half brought less than 15 % of the fall and the last quarter less than 5 %, or after
+                        second half brought less than 15 % of the fall and the last quarter less than 6 %, or after
                         any number of steps less than 3 % and 1 %: students of ample width often stay for a while at
                         what a linear one would reach before they get on, with 6 to 20 % of the fall in the second half.
     training too short  the same error, but whether time or neurons are missing cannot be told from the record; time
@@ -51,7 +51,7 @@ SOME_DEAD, MOST_DEAD = 0.5, 0.75
 APART, HEAPS, WIDE_GAP, FEWEST_SEEDS = 0.25, 0.85, 0.2, 3
 HELD, NEVER_BINDS = 0.5, 0.5
 POINTS = 0.05
-ENOUGH_STEPS, REST_HALF, REST_QUARTER = 400, 0.15, 0.05
+ENOUGH_STEPS, REST_HALF, REST_QUARTER = 400, 0.15, 0.06
 STILL_HALF, STILL_QUARTER = 0.03, 0.01
 
 
