@@ -190,7 +190,7 @@ def test_other_columns(tmp_path):
 def test_gaps(tmp_path):
     frame = made().with_columns(pl.Series("a", [None, *range(59)]), pl.Series("b", ["NA", *map(str, range(59))]))
     finding = only(examine(tmp_path, frame), "missing values")
-    assert finding.evidence == {"missing or infinite values": 2, "first in row": 1}
+    assert finding.evidence == {"missing or infinite values": 2, "first in row": 1, "in columns": "a 1, b 1"}
     assert finding.where["columns"] == "'a', 'b'"
 
 
@@ -284,3 +284,31 @@ def test_large_tables_are_hashed(tmp_path):
     assert time.perf_counter() - began < 20
     finding = only(found, "rows in two splits")
     assert finding.evidence["the first, in a.npz and b.npz"] == "rows 6 and 30001"
+
+
+def test_gaps_are_counted_in_columns_of_words_too(tmp_path):
+    """Nineteen of them: eight in numbers, eleven in words, in the usual spellings."""
+    words = ["Rome", "Oslo", "Bern"] * 20
+    for place, gap in enumerate(["NA", "", "?", "n/a", "null", " NaN ", "None", "-"]):
+        words[7 * place] = gap
+    dates = [f"2024-01-{1 + k % 28:02d}" for k in range(60)]
+    numbers = [float(k % 7) for k in range(60)]
+    frame = made().with_columns(
+        pl.Series("town", [*words[:59], None]),
+        pl.Series("day", ["", "", *dates[2:]]),
+        pl.Series("size", [None, None, None, None, float("nan"), float("inf"), *numbers[6:]]),
+        pl.Series("rank", ["NA", "?", *map(str, range(58))]),
+    )
+    for suffix in (".csv", ".parquet"):
+        found = examine(tmp_path, frame, suffix=suffix)
+        finding = next(one for one in found.findings if one.name == "missing values")
+        assert finding.evidence["missing or infinite values"] == 19
+        assert finding.evidence["in columns"] == "town 9, size 6, day 2, rank 2"
+        assert all(column in finding.where["columns"] for column in ("town", "day", "size", "rank"))
+
+
+def test_gaps_among_ids_are_counted(tmp_path):
+    frame = made().with_columns(pl.Series("id", ["", *(f"p{k}" for k in range(1, 60))]))
+    found = examine(tmp_path, frame, id_column="id")
+    finding = next(one for one in found.findings if one.name == "missing values")
+    assert finding.where["columns"] == "'id'"

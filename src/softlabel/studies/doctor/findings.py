@@ -19,6 +19,7 @@ NAMES = (
     "softmaxed twice",
     "collapsed labels",
     "label among the inputs",
+    "one column tells the label",
     "rows in two splits",
     "ids in two splits",
     "ids twice",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NAMED = (".csv", ".parquet")
 UNKNOWN = -1
 _COUNTING = 10
+MISSING_WORDS = ("", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "nat", "?", "-", "--")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,7 @@ class Sheet:
     names       (n,) labels in one spelling
     ids         (n,) what the id column says, None where there is none
     counting    columns that only number or name the rows
+    text        columns of words, dates and the like
     frame       the file as it is, where it has named columns
     """
 
@@ -47,11 +49,32 @@ class Sheet:
     names: np.ndarray
     classes: tuple[str, ...]
     ids: np.ndarray | None = None
+    id_column: str | None = None
     counting: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
     frame: "polars.DataFrame | None" = None
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+    def missing(self) -> dict[str, np.ndarray]:
+        """Columns with gaps, and which rows (n,) of each have one.
+
+        A gap is a null, a number that is not finite, in a column of numbers a word, and in a column of words an empty
+        one or one of the usual words for "missing" (NA, null, ?).
+        """
+        found = {}
+        for place, column in enumerate(self.columns):
+            gaps = ~np.isfinite(self.inputs[:, place])
+            if self.frame is not None and column in self.text:
+                gaps = _is_gap(self.frame[column])
+            if gaps.any():
+                found[column] = gaps
+        if self.ids is not None:
+            gaps = np.isin(np.char.lower(np.char.strip(self.ids.astype(str))), MISSING_WORDS)
+            if gaps.any():
+                found[self.id_column or "id"] = gaps
+        return found
 
     def select(self, columns: Sequence[str]) -> np.ndarray:
         """Inputs (n, …) of these columns, in this order; gaps are equal to each other."""
@@ -137,6 +160,14 @@ def _numbers(column: "polars.Series") -> np.ndarray:
     return column.cast(pl.Float64, strict=False).to_numpy()
 
 
+def _is_gap(column: "polars.Series") -> np.ndarray:
+    """(n,) which entries of a column of words are missing."""
+    import polars as pl
+
+    words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return words.is_in(list(MISSING_WORDS)).fill_null(True).to_numpy()
+
+
 def _codes(frames: dict[Path, "polars.DataFrame"], columns: set[str]) -> dict[str, np.ndarray]:
     """The words of each text column, in all files together, sorted: a word's code is its place."""
     words: dict[str, list[np.ndarray]] = {}
@@ -196,8 +227,11 @@ def _sheet(
     )
     if frame is None:
         return sheet
+    sheet = replace(sheet, text=tuple(column for column in table.columns if column in text))
     ids = read_column(table.path, id_column) if id_column is not None and id_column in frame.columns else None
-    return replace(sheet, ids=ids, counting=tuple(c for c in table.columns if _counts(frame[c], c in text)))
+    return replace(
+        sheet, ids=ids, id_column=id_column, counting=tuple(c for c in table.columns if _counts(frame[c], c in text))
+    )
 
 
 def _counts(column: "polars.Series", text: bool) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from softlabel.data.tables import contradictions
 from softlabel.errors import quoted
 from softlabel.studies.doctor.findings import Finding, Severity
+from softlabel.studies.doctor.leaks import one_column_leaks
 from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
 
 SHOWN = 5
@@ -25,7 +26,9 @@ def examine_sheets(sheets: Sequence[Sheet]) -> Iterator[Finding]:
     for sheet in sheets:
         yield from _gaps(sheet)
         yield from _ids(sheet)
-    yield from _columns(sheets[0])
+    copies = list(_columns(sheets[0]))
+    yield from copies
+    yield from one_column_leaks(sheets[0], [one.where["column"] for one in copies if "column" in one.where])
     yield from _classes(sheets)
     yield from _different_columns(sheets)
     yield from _ids_across(sheets)
@@ -35,14 +38,20 @@ def examine_sheets(sheets: Sequence[Sheet]) -> Iterator[Finding]:
 
 
 def _gaps(sheet: Sheet) -> Iterator[Finding]:
-    wrong = ~np.isfinite(sheet.inputs)
-    if not wrong.any():
+    gaps = sheet.missing()
+    if not gaps:
         return
-    columns = np.flatnonzero(wrong.any(axis=0))
-    where = {"file": str(sheet.path), "columns": quoted([sheet.columns[place] for place in columns])}
-    evidence = {"missing or infinite values": int(wrong.sum()), "first in row": int(wrong.any(axis=1).argmax()) + 1}
+    total = sum(int(rows.sum()) for rows in gaps.values())
+    worst = sorted(gaps, key=lambda column: -int(gaps[column].sum()))
+    where = {"file": str(sheet.path), "columns": quoted(list(gaps))}
+    evidence = {
+        "missing or infinite values": total,
+        "first in row": min(int(rows.argmax()) for rows in gaps.values()) + 1,
+        "in columns": ", ".join(f"{column} {int(gaps[column].sum()):,}" for column in worst[:SHOWN])
+        + (", …" if len(worst) > SHOWN else ""),
+    }  # fmt: skip
     remedy = "fill them in, remove these rows, or leave the columns out with --drop"
-    yield Finding("missing values", "mistake", where, evidence, remedy, float(wrong.mean()))
+    yield Finding("missing values", "mistake", where, evidence, remedy, total / (len(sheet) * len(sheet.columns)))
 
 
 def _ids(sheet: Sheet) -> Iterator[Finding]:
