@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from softlabel.teachers import KernelLimitTeacher
 
 
+AUDIT_WORK = 1e12  # floating-point operations for finding the teacher
+
+
 @grouped
 def audit(
     given: DataChoice,
@@ -29,13 +32,15 @@ def audit(
     teacher: Annotated[
         Path | None, typer.Option(help="A teacher that `softlabel margin --out` saved; found anew by default.")
     ] = None,
-    budget: Annotated[float, typer.Option(help="Seconds for finding the teacher.")] = 60.0,
+    budget: options.Budget = None,
+    work_limit: options.WorkLimit = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
     """Train a student as the theorems say and check every invariant at every step.
 
-    Exit code 1 if a deterministic check fails, which would be a mistake in the program or in the proof.
+    Settings that the theorems do not cover are refused. Each check is allowed what rounding can do to it; exit code 1
+    if a deterministic check fails beyond that, which would be a mistake in the program or in the proof.
 
     Example: softlabel audit digits
 
@@ -49,20 +54,20 @@ def audit(
     from softlabel.numerics.memory import check_memory
     from softlabel.ranges import check_count
     from softlabel.studies.audit import audit as run
-    from softlabel.theory.bounds.setting import Setting, check_epsilon
+    from softlabel.studies.audit import check_settings
 
     if arm not in ("soft", "hard"):
         raise unknown("arm", arm, ("soft", "hard"))
     posed = given.load_task()
     chosen = np.random.default_rng(seed).permutation(len(posed.train))[:rows] if rows else slice(None)
     x, y = posed.train.inputs[chosen], posed.train.y[chosen]  # pyright: ignore[reportOptionalSubscript]
-    Setting(n=len(x), delta=delta, kappa=kappa)
-    check_epsilon(epsilon)
+    check_settings(arm, n=len(x), width=width, radius=radius, step=step, kappa=kappa, epsilon=epsilon, delta=delta)
     Student(width=width, seed=seed, labels=arm, radius=radius, step=1.0 if step is None else step)
     check_count(iterations, "iterations")
     check_memory(6 * width * (x.shape[1] + len(x)), f"width = {width:,} neurons", "take fewer, or fewer --rows")
     options.note(str(posed))
-    found = _teacher(teacher, x, y, kappa, budget, seed)
+    limits = {"budget": budget, "work_limit": work_limit or (AUDIT_WORK if budget is None else None)}
+    found = _teacher(teacher, x, y, kappa, limits, seed)
     with step_progress("auditing", iterations) as watch:
         result = run(
             x,
@@ -87,7 +92,7 @@ def audit(
         raise SoftlabelError(f"these checks failed: {', '.join(failed)}")
 
 
-def _teacher(path: Path | None, x, y, kappa: float, budget: float, seed: int) -> "KernelLimitTeacher":
+def _teacher(path: Path | None, x, y, kappa: float, limits: dict[str, float | None], seed: int) -> "KernelLimitTeacher":
     from dataclasses import replace
 
     from softlabel.cli.margin import compute_margin
@@ -95,7 +100,7 @@ def _teacher(path: Path | None, x, y, kappa: float, budget: float, seed: int) ->
 
     if path is not None:
         return replace(KernelLimitTeacher.load(path), kappa=kappa)
-    margin = compute_margin(x, y, "γ*", {"width": 0.05, "budget": budget, "confidence": 0.95, "seed": seed})
+    margin = compute_margin(x, y, "γ*", {"width": 0.05, **limits, "confidence": 0.95, "seed": seed})
     return KernelLimitTeacher.of(margin, x, y, kappa)
 
 

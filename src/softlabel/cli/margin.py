@@ -18,7 +18,8 @@ def margin(
     several_classes: Annotated[bool, typer.Option(help="Every class against the rest, one after another.")] = False,
     rows: Annotated[int | None, typer.Option(min=2, help="Only so many rows, drawn by the seed.")] = None,
     width: Annotated[float, typer.Option(help="Relative width of the interval at which to stop.")] = 0.05,
-    budget: Annotated[float, typer.Option(help="Seconds after which to stop with what there is (per class).")] = 900.0,
+    budget: options.Budget = None,
+    work_limit: options.WorkLimit = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
     kappa: Annotated[float, typer.Option(help="Inverse temperature of the teacher that is saved.")] = 1.0,
     start_widths: Annotated[
@@ -30,7 +31,9 @@ def margin(
 ) -> None:
     """Certify the separation margin γ* of a data set, and find its kernel-limit teacher.
 
-    The interval narrows until it is as narrow as asked, or time is up; then it says what it got.
+    The interval narrows until it is as narrow as asked, or the limit is reached; then it says what it got. By default
+    the work is limited, and the same command gives the same numbers; with --budget the time is, and the numbers
+    depend on the machine.
 
     Example: softlabel margin digits --out runs/digits
 
@@ -63,7 +66,13 @@ def margin(
         check_memory(4 * len(chosen) * max(widths), f"start_widths up to {max(widths):,}", "take smaller ones")
     options.note(str(posed) + (f", {len(chosen)} rows by seed {seed}" if len(chosen) < len(x) else ""))
     x, labels = x[chosen], labels[chosen]
-    settings = {"width": width, "budget": budget, "confidence": confidence, "seed": seed}
+    settings = {
+        "width": width,
+        "budget": budget,
+        "work_limit": work_limit,
+        "confidence": confidence,
+        "seed": seed,
+    }
     answer: dict[str, Any]
     if several_classes:
         results = []
@@ -121,6 +130,8 @@ def _document(found: "Margin", data: str) -> dict[str, Any]:
         "gamma_teacher_lower": found.teacher_lower,
         "zero": None if found.zero is None else {"rows": list(found.zero.rows), "reason": found.zero.reason},
         "asymptotic": found.asymptotic,
+        "limited_by": found.limited_by,
+        "operations": found.operations,
         "seconds": found.seconds,
     }
 

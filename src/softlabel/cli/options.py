@@ -24,6 +24,22 @@ TestFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything random.")]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Time limit in seconds for a margin; the best found so far is returned, and depends on the machine. "
+        "Default: none, the work is limited instead.",
+    ),
+]
+WorkLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="OPERATIONS",
+        help="Work limit for a margin in floating-point operations, e.g. 1e12; the same command then gives the same "
+        "numbers. Default: enough for minutes on a few cores, unless --budget is given.",
+    ),
+]
 Teacher = Annotated[
     str,
     typer.Option(help="auto (trained here), an ONNX file, or a file of soft labels or logits (CSV, Parquet, NPY)."),

@@ -48,15 +48,24 @@ def opened_tensors(path: Path | str, what: str, remedy: str = "") -> "Iterator[s
 
 
 def read_tensors(
-    path: Path | str, kind: str, what: str, remedy: str = "", finite: bool = False
+    path: Path | str,
+    kind: str,
+    what: str,
+    remedy: str = "",
+    finite: bool = False,
+    outdated: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata of a file of this kind.
 
-    what    names the file in errors, e.g. "two-layer student"
-    finite  whether numbers that are not finite are an error
+    what        names the file in errors, e.g. "two-layer student"
+    finite      whether numbers that are not finite are an error
+    outdated    earlier formats that are no longer read, each with the reason
     """
     with opened_tensors(path, what, remedy) as file:
         metadata = file.metadata() or {}
+        reason = (outdated or {}).get(metadata.get("format", ""))
+        if reason is not None:
+            raise InputError(f"{what} '{path}' {reason}")
         if metadata.get("format") != kind:
             raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -68,7 +77,7 @@ def read_tensors(
     return tensors, metadata
 
 
-def number(metadata: Mapping[str, str], key: str, path: Path) -> float:
+def number(metadata: Mapping[str, str], key: str, path: Path | str) -> float:
     """A finite number that the metadata of a file give."""
     try:
         value = float(metadata[key])
@@ -80,10 +89,15 @@ def number(metadata: Mapping[str, str], key: str, path: Path) -> float:
 
 
 def load_tensors(
-    path: Path | str, kind: str, what: str, required: Set[str], optional: Set[str] = frozenset()
+    path: Path | str,
+    kind: str,
+    what: str,
+    required: Set[str],
+    optional: Set[str] = frozenset(),
+    outdated: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The same, where the names of its tensors are known and their numbers must be finite."""
-    tensors, metadata = read_tensors(path, kind, what, finite=True)
+    tensors, metadata = read_tensors(path, kind, what, finite=True, outdated=outdated)
     if not required <= set(tensors) <= required | optional:
         raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")
     return tensors, metadata

@@ -12,9 +12,11 @@ import numpy as np
 
 from softlabel.errors import InputError
 from softlabel.networks import Labels, Student, TwoLayer, Weights, hard_labels, train_students
+from softlabel.networks.starts import check_start
 from softlabel.teachers import KernelLimitTeacher
 from softlabel.theory import bounds
-from softlabel.theory.invariants import Certificate, Check, Count, Invariants, Run
+from softlabel.theory.bounds.setting import check_epsilon
+from softlabel.theory.invariants import Certificate, Check, Count, Invariants, Run, check_run
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Audit:
     @property
     def holds(self) -> bool:
         """Whether every deterministic check held, and the certificate too."""
-        return all(check.holds for check in self.checks) and self.certificate.measured <= self.certificate.bound + 1e-9
+        return all(check.holds for check in self.checks) and self.certificate.holds
 
 
 def audit(
@@ -56,10 +58,14 @@ def audit(
     """Train one student and check every inequality at every step.
 
     Radius and step default to those of the `refined` theorem for this teacher's margin: B = κ and η = 1 with soft
-    labels, B(γ, ε) and η = (1 − θ)/ρ with hard ones. `pairs` of directions estimate the teacher's logits.
+    labels, B(γ, ε) and η = (1 − θ)/ρ with hard ones. `pairs` of directions estimate the teacher's logits. Settings that
+    the theorem does not cover are refused before anything is computed, e.g. a step with 2 − ρ'η ≤ 0.
     """
     x = np.asarray(inputs, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
+    check_settings(
+        arm, n=len(x), width=width, radius=radius, step=step, kappa=teacher.kappa, epsilon=epsilon, delta=delta
+    )
     logits, _ = teacher.logits(x, pairs=pairs, seed=seed)
     z = logits / teacher.kappa
     gamma = float((y * z).min())
@@ -108,6 +114,23 @@ def audit(
         counts=tuple(watcher.counts()),
         certificate=watcher.certificate(),
     )
+
+
+def check_settings(
+    arm: str,
+    *,
+    n: int,
+    width: int,
+    radius: float | None,
+    step: float | None,
+    kappa: float,
+    epsilon: float,
+    delta: float,
+) -> None:
+    """Raise unless the theorem covers an audit with these settings; None stands for the theorem's own choice."""
+    check_epsilon(epsilon)
+    check_start("symmetric", width)
+    check_run(arm, radius, step, n=n, kappa=kappa, delta=delta)
 
 
 def _refined(arm: str, gamma: float, epsilon: float, delta: float, n: int, kappa: float) -> "_Needed":

@@ -15,6 +15,10 @@ Deterministic for any width and seed, with W̄ = W(0) + U, U_j = (a_j/√m)·s·
 
 With high probability over the start: Lemma 6's |f⁰(U) − s z| ≤ s√(2 ln(2n/δ)/m), N_i below Hoeffding's bound,
 R^t(W̄) ≤ θβ. After the fact, from the measured R^t(W̄):  mean R ≤ (‖W(0) − W̄‖²/(ηT) + 2·mean R^t(W̄))/(2 − ρ'η).
+
+That needs 2 − ρ'η > 0, that is η < 4 (soft) or η < 2/ρ = 4.91 (hard): a larger step is refused. What is compared was
+computed in float64; each check is allowed as much as rounding can do to it, by forward error bounds from the sizes met
+(`theory.run_rounding`), and the certificate includes what the descent inequalities were allowed in all.
 """
 
 import math
@@ -27,16 +31,18 @@ from scipy.special import entr, expit
 from softlabel.errors import require
 from softlabel.theory.bounds.lemmas import band_probability, feature_deviation, mean_loss
 from softlabel.theory.bounds.scalars import RHO, coin_divergence
+from softlabel.theory.bounds.setting import Setting
+from softlabel.theory.run_rounding import UNIT_ROUNDOFF, RunRounding
 
-ROUNDING = 1e-11
-UPDATE_ROUNDING = 1e-10
+LARGEST = 1e150  # of a radius: its square is a number
 
 
 @dataclass(frozen=True)
 class Check:
     """One inequality, left ≤ right, over a whole run.
 
-    `worst` is the largest left − right seen, at step `step`; it `holds` when that is no more than rounding.
+    `worst` is the left − right that came nearest to failing, at step `step`; it `holds` when that is at most
+    `allowance`, what rounding can do to it.
     """
 
     name: str
@@ -44,6 +50,7 @@ class Check:
     holds: bool
     step: int
     formula: str
+    allowance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,21 @@ class Count:
 
 @dataclass(frozen=True)
 class Certificate:
-    """mean R(W(t)) as bounded after the fact and as measured, and the same for the classification error."""
+    """mean R(W(t)) as bounded after the fact and as measured, and the same for the classification error.
+
+    `comparison` is the mean R^t(W̄); `rounding` is the part of `bound` that makes up for rounding.
+    """
 
     bound: float
     measured: float
     error_bound: float | None
     error_measured: float
-    comparison: float  # mean R^t(W̄)
+    comparison: float
+    rounding: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        return self.measured <= self.bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +110,7 @@ class Run:
     beta: float | None = None
 
     def __post_init__(self) -> None:
-        require(self.arm in ("soft", "hard"), f"arm must be 'soft' or 'hard', got '{self.arm}'")
-        require(
-            self.size <= self.radius * (1 + ROUNDING),
-            f"radius must be at least kappa ({self.kappa}), so that the teacher's weights lie within it, "
-            f"got {self.radius}",
-        )
+        check_run(self.arm, self.radius, self.step, n=len(self.x), kappa=self.kappa, delta=self.delta)
 
     @property
     def size(self) -> float:
@@ -109,11 +119,42 @@ class Run:
 
     @property
     def curvature(self) -> float:
-        return 0.5 if self.arm == "soft" else RHO
+        return curvature(self.arm)
 
     @property
     def targets(self) -> np.ndarray:
         return expit(self.kappa * self.z) if self.arm == "soft" else (1 + self.y) / 2
+
+
+def curvature(arm: str) -> float:
+    """ρ' with ‖∇R‖² ≤ ρ'R: ½ for soft labels, ρ = 0.407… for hard ones."""
+    return 0.5 if arm == "soft" else RHO
+
+
+def check_run(
+    arm: str, radius: float | None, step: float | None, *, n: int, kappa: float = 1.0, delta: float = 0.05
+) -> None:
+    """Raise unless the theorem covers a run with these settings; a radius or step of None is not looked at."""
+    require(arm in ("soft", "hard"), f"arm must be 'soft' or 'hard', got '{arm}'")
+    Setting(n=n, delta=delta, kappa=kappa)
+    if radius is not None:
+        require(0 < radius < LARGEST, f"radius must lie in (0, {LARGEST:g}), got {radius}")
+        require(
+            arm == "hard" or kappa <= radius,
+            f"radius must be at least kappa ({kappa}), so that the teacher's weights lie within it, got {radius}",
+        )
+    if step is not None:
+        largest = 2 / curvature(arm)
+        require(
+            0 < step < largest,
+            f"step must lie in (0, {largest:.4g}) with {arm} labels, got {step}: the certificate divides by 2 − ρ'η, "
+            f"ρ' = {curvature(arm):.4g}, and says nothing where that is not positive",
+        )
+        reach = kappa if arm == "soft" or radius is None else radius
+        require(
+            reach**2 / step < math.inf,
+            f"step is too small for this radius, got {step}: B²/η, which the certificate contains, is not a number",
+        )
 
 
 class Invariants:
@@ -123,75 +164,116 @@ class Invariants:
         self.run = run
         m = len(run.start)
         self.width = m
-        self.norms = np.linalg.norm(run.x, axis=1)
+        self.rounding = RunRounding(run.x, run.start, run.radius, run.step)
+        self.norms = self.rounding.norms
         self.reach = run.start + run.signs[:, None] / math.sqrt(m) * run.size * run.v  # W̄
+        self.reach_sizes = np.linalg.norm(self.reach, axis=1)
         start_products = run.x @ run.start.T  # (n, m)
         self.reach_products = run.x @ self.reach.T
         self.active_start = start_products > 0
         limit = self.norms[:, None] * run.radius / math.sqrt(m)
-        self.band = np.abs(start_products) <= limit * (1 + ROUNDING)
-        self.pairs_in_band = self.band[:, : m // 2].sum(axis=1)  # N_i: paired neurons share their start
+        self.pairs_in_band = (np.abs(start_products) <= limit)[:, : m // 2].sum(axis=1)  # N_i: pairs share their start
+        # w_j(t) is within B/√m of its start up to rounding, and so are the products that say what flipped
+        farthest = self.rounding.starts + run.radius / math.sqrt(m)
+        slack = 2 * self.rounding.products(farthest) + self.norms[:, None] * self.rounding.distance(farthest)
+        self.band = np.abs(start_products) <= limit + slack
+        self.slack = slack.max(axis=1)
         self.output_start = self._linear(self.active_start, self.reach_products)
         self.entropy = float(np.mean(entr(run.targets) + entr(1 - run.targets)))
         self._worst: dict[str, tuple[float, int, float]] = {}
-        self._previous: tuple[float, float, float] | None = None  # ‖W − W̄‖², R, R^t(W̄) of the last step
-        self._expected: np.ndarray | None = None  # where the last step should have led
+        self._previous: _Step | None = None
         self._losses: list[float] = []
         self._errors: list[float] = []
         self._comparisons: list[float] = []
+        self._allowed = 0.0  # in all descent inequalities
         self._steps = -1
 
     def observe(self, t: int, weights: np.ndarray, logits: np.ndarray) -> None:
         """Weights (m, d) before step t, and the network's own outputs f (n,) with them."""
-        run, m = self.run, self.width
+        run, m, rounding = self.run, self.width, self.rounding
         require(t == self._steps + 1, f"steps must be observed one by one: {t} after {self._steps}")
         self._steps = t
+        sizes = np.linalg.norm(weights, axis=1)
         if t == 0:
-            self._record("start", float(np.abs(logits).max()), 0.0, t, exact=True)
-        distance = np.linalg.norm(weights - run.start, axis=1).max() * math.sqrt(m) / run.radius
-        self._record("radius", float(distance), 1.0, t)
+            self._record("start", float(np.abs(logits).max()), 0.0, t)
+        scale = math.sqrt(m) / run.radius
+        distances = np.linalg.norm(weights - run.start, axis=1) * scale
+        farthest = int(distances.argmax())
+        allowed = float(rounding.distance(sizes)[farthest]) * scale
+        self._record("radius", float(distances[farthest]), 1.0, t, allowed)
 
-        if self._expected is not None:
-            self._record("update", float(np.abs(weights - self._expected).max()), UPDATE_ROUNDING, t - 1)
-
-        active = run.x @ weights.T > 0
+        products = run.x @ weights.T
+        active = products > 0
+        undecided = np.abs(products) <= 2 * rounding.products(sizes)
         residual = expit(logits) - run.targets
-        loss = self._loss(logits)
+        loss, loss_error = self._loss(logits, rounding.outputs(sizes))
         signal = (active * residual[:, None]).T @ run.x  # (m, d)
         gradient = signal * (run.signs / math.sqrt(m) / len(run.x))[:, None]
-        self._record("gradient", float(np.sum(gradient**2)), run.curvature * loss, t)
-        self._expected = self._projected(weights - run.step * gradient)
+        row_error = rounding.gradient(residual, rounding.outputs(sizes), undecided)
+        length, error = float(np.linalg.norm(gradient)), float(np.linalg.norm(row_error))
+        slope_error = 2 * length * error + error**2  # of ‖∇R‖²
+        self._record("gradient", length**2, run.curvature * loss, t, slope_error + run.curvature * loss_error)
 
         flipped = active != self.active_start
-        self._record("flips", float((flipped & ~self.band).sum()), 0.0, t, exact=True)
-        output = self._linear(active, self.reach_products)
-        allowed = (run.size + max(run.size, run.radius)) * self.norms * self.pairs_in_band / m
-        drift = np.abs(output - self.output_start) - allowed
-        self._record("drift", float(drift.max()), 0.0, t)
-        comparison = self._loss(output)
-
-        error = float(np.mean(run.y * logits <= 0))
+        self._record("flips", float((flipped & ~self.band).sum()), 0.0, t)
+        comparison, comparison_error = self._drift(active, t)
+        wrong = float(np.mean(run.y * logits <= 0))
         constant = self._error_constant()
         if constant is not None:
-            self._record("error", error, loss * constant, t)
+            self._record("error", wrong, loss * constant, t, 2 * constant * loss_error)
 
-        square = float(np.sum((weights - self.reach) ** 2))
-        self._descent(square, t)
-        self._previous = (square, loss, comparison)
+        apart = np.linalg.norm(weights - self.reach, axis=1)
+        square = float(np.sum(apart**2))
+        square_error = rounding.square(square, sizes, self.reach_sizes, apart)
+        if self._previous is not None:
+            self._follow(self._previous, weights, square, square_error, t)
+        row_lengths = np.linalg.norm(gradient, axis=1)
+        self._previous = _Step(
+            loss=loss,
+            comparison=comparison,
+            square=square,
+            expected=self._projected(weights - run.step * gradient),
+            reach=rounding.update(sizes, row_lengths, row_error),
+            allowed=2 * (2 * run.step + run.curvature * run.step**2) * loss_error
+            + 2 * run.step * comparison_error
+            + run.step**2 * slope_error
+            + square_error,
+        )
         self._losses.append(loss)
-        self._errors.append(error)
+        self._errors.append(wrong)
         self._comparisons.append(comparison)
 
-    def _descent(self, square: float, t: int) -> None:
-        """The two forms of (16), for the step that led to this distance ‖W(t) − W̄‖²."""
-        if self._previous is None:
-            return
-        run, (before, loss, comparison) = self.run, self._previous
-        right = before - square + 2 * run.step * comparison
-        self._record("descent", (2 * run.step - run.curvature * run.step**2) * loss, right, t - 1, scale=before)
+    def _drift(self, active: np.ndarray, t: int) -> tuple[float, float]:
+        """Check f^t(W̄) against f⁰(W̄); R^t(W̄) and its error."""
+        run, m = self.run, self.width
+        output = self._linear(active, self.reach_products)
+        output_error = self.rounding.outputs(self.reach_sizes)
+        share = self.band[:, : m // 2].sum(axis=1) / m
+        right = (run.size + max(run.size, run.radius)) * self.norms * share
+        rounded = 2 * UNIT_ROUNDOFF * float(self.reach_sizes.max()) * self.norms
+        allowed = 2 * output_error + math.sqrt(m) * (self.slack + rounded) * share
+        drift = np.abs(output - self.output_start)
+        worst = int((drift - right - allowed).argmax())
+        self._record("drift", float(drift[worst]), float(right[worst]), t, float(allowed[worst]))
+        return self._loss(output, output_error)
+
+    def _follow(self, before: "_Step", weights: np.ndarray, square: float, square_error: float, t: int) -> None:
+        """Whether the step that led here is the projected one, and the two forms of (16) for it."""
+        run = self.run
+        off = np.linalg.norm(weights - before.expected, axis=1)
+        worst = int((off - before.reach).argmax())
+        self._record("update", float(off[worst]), 0.0, t - 1, float(before.reach[worst]))
+        reach = float(np.linalg.norm(before.reach))
+        outside = float(np.linalg.norm(self.rounding.outside(self.reach_sizes)))
+        moved = 2 * (math.sqrt(before.square) + reach) * (reach + outside)
+        allowed = before.allowed + moved + square_error
+        right = before.square - square + 2 * run.step * before.comparison
+        left = (2 * run.step - run.curvature * run.step**2) * before.loss
+        self._record("descent", left, right, t - 1, allowed)
+        self._allowed += allowed + 8 * UNIT_ROUNDOFF * (left + before.square + square)
         if run.step <= 1:
             printed = right + run.step**2 * self.entropy
-            self._record("descent, (16)", (2 * run.step - run.step**2) * loss, printed, t - 1, scale=before)
+            self._record("descent, (16)", (2 * run.step - run.step**2) * before.loss, printed, t - 1, allowed)
 
     def _projected(self, weights: np.ndarray) -> np.ndarray:
         change = weights - self.run.start
@@ -203,28 +285,50 @@ class Invariants:
         """f with weights whose products with x are given, and with the given activations."""
         return (active * products) @ self.run.signs / math.sqrt(self.width)
 
-    def _loss(self, logits: np.ndarray) -> float:
-        p = self.run.targets
-        cross = np.logaddexp(0, logits) - p * logits
-        return float(np.mean(np.maximum(cross - entr(p) - entr(1 - p), 0)))
+    def _loss(self, logits: np.ndarray, output_error: np.ndarray) -> tuple[float, float]:
+        """The mean loss at outputs f, and its error where those are off by `output_error`.
+
+        Soft: with δ = f − κz, KL = ln(1 + p(e^δ − 1)) − pδ, which keeps its digits where f is near κz; for |δ| > 1 the
+        difference of the two ln(1 + e^·). Hard: ln(1 + e^{−yf}).
+        """
+        run, p = self.run, self.run.targets
+        residual = expit(logits) - p
+        if run.arm == "hard":
+            value = np.logaddexp(0, -run.y * logits)
+            size = np.abs(logits)
+            return float(np.mean(value)), self.rounding.loss(residual, output_error, np.full(len(p), np.inf), size)
+        target = run.kappa * run.z
+        apart = logits - target
+        near = np.clip(apart, -1, 1)
+        small = np.log1p(p * np.expm1(near)) - p * near
+        large = np.logaddexp(0, logits) - np.logaddexp(0, target) - p * apart
+        value = np.maximum(np.where(np.abs(apart) <= 1, small, large), 0)
+        size = np.abs(logits) + np.abs(target)
+        return float(np.mean(value)), self.rounding.loss(residual, output_error, np.abs(apart), size)
 
     def _error_constant(self) -> float | None:
-        """What turns a mean loss into a bound on the error; None where the teacher itself errs."""
+        """What turns a mean loss into a bound on the error; None where the teacher errs or κγ is too small for ψ."""
         if self.run.arm == "hard":
             return 1 / math.log(2)
         gamma = float((self.run.y * self.run.z).min())
-        return 1 / coin_divergence(self.run.kappa * gamma) if gamma > 0 else None
+        divergence = coin_divergence(self.run.kappa * gamma) if gamma > 0 else 0.0
+        return 1 / divergence if divergence > 1 / LARGEST else None
 
-    def _record(self, name: str, left: float, right: float, t: int, *, exact: bool = False, scale: float = 0.0) -> None:
+    def _record(self, name: str, left: float, right: float, t: int, allowed: float = 0.0) -> None:
+        """Note left ≤ right + allowed at step t; to what is allowed comes the rounding of the last few operations.
+
+        Without allowance it is left ≤ right to the bit: counts, and f(W(0)) = 0.
+        """
         excess = left - right
-        allowed = 0.0 if exact else ROUNDING * (abs(left) + abs(right) + scale)
-        if name not in self._worst or excess - allowed > self._worst[name][0] - self._worst[name][2]:
+        if allowed > 0:
+            allowed += 8 * UNIT_ROUNDOFF * (abs(left) + abs(right))
+        if name not in self._worst or not excess - allowed <= self._worst[name][0] - self._worst[name][2]:
             self._worst[name] = (excess, t, allowed)
 
     def checks(self) -> list[Check]:
         """The deterministic checks, each with the worst it saw."""
         return [
-            Check(name, worst, worst <= allowed, step, FORMULAS[name])
+            Check(name, worst, worst <= allowed, step, FORMULAS[name], allowed)
             for name, (worst, step, allowed) in self._worst.items()
         ]
 
@@ -250,15 +354,36 @@ class Invariants:
         require(steps >= 1, "a certificate needs at least one step")
         comparison = float(np.mean(self._comparisons[:steps]))
         distance = math.sqrt(float(np.sum((self.run.start - self.reach) ** 2)))
-        bound = mean_loss(self.run.step, steps, distance, comparison, self.run.curvature)
+        step, slack = self.run.step, 2 - self.run.curvature * self.run.step
+        plain = mean_loss(step, steps, distance, comparison, self.run.curvature)
+        # the allowances of the steps, summed as the inequalities are; the last operations, where 2 − ρ'η may cancel
+        rounding = self._allowed / steps / step / slack + (steps + 32) * UNIT_ROUNDOFF * plain / min(1.0, slack)
+        bound = plain + rounding
         constant = self._error_constant()
         return Certificate(
             bound=bound,
+            rounding=rounding,
             measured=float(np.mean(self._losses[:steps])),
             error_bound=None if constant is None else bound * constant,
             error_measured=float(np.mean(self._errors[:steps])),
             comparison=comparison,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What the check of a step needs of the weights before it.
+
+    R, R^t(W̄), ‖W − W̄‖²; where the step should lead and how far off rounding may be (τ, by neuron); what the descent
+    inequality is allowed for the quantities known before the step.
+    """
+
+    loss: float
+    comparison: float
+    square: float
+    expected: np.ndarray
+    reach: np.ndarray
+    allowed: float
 
 
 def _count(name: str, excess: np.ndarray, formula: str) -> Count:

@@ -2,6 +2,8 @@
 
 The margin is that of some training rows, scaled to norms ≤ 1. More rows can only make it smaller, so its upper end
 bounds the whole problem's margin from above, and the widths computed from it bound theory's own from below.
+
+The search for the margin is limited by work, not by time, so that the same command gives the same numbers.
 """
 
 import math
@@ -16,7 +18,7 @@ from softlabel.theory.margin import margin
 
 ROWS = 100
 MOST_CLASSES = 10
-BUDGET, WIDTH = 4.0, 0.4
+WORK, LEAST_WORK, WIDTH = 2e10, 5e9, 0.4  # floating-point operations in all, and for each class
 CAVEATS = (
     "Theory speaks of training error, of students without biases whose output signs stay fixed, trained by projected "
     "gradient descent; its widths suffice, smaller ones often do too, and it says nothing about new rows."
@@ -38,7 +40,7 @@ def theory_facts(held: Held, epsilon: float, seed: int = 0) -> dict[str, Any]:
         if len(np.unique(y)) < 2:
             continue
         try:
-            at = margin(x, y, budget=max(1.0, BUDGET / len(sides)), width=WIDTH, seed=seed)
+            at = margin(x, y, work_limit=max(LEAST_WORK, WORK / len(sides)), width=WIDTH, seed=seed)
         except SoftlabelError:
             continue
         found.append((at.upper, at.lower, problem.classes[side]))

@@ -7,11 +7,13 @@ deterministic floor, and samples of directions: the margin γ_M of a sample has 
 
     γ* ≥ F(q_0) − E[F_M(q_0) − γ_M],
 
-where the gap in brackets varies little from sample to sample. The teacher v_q that goes with the q found has a
-margin of its own, γ(v_q) ≤ γ*, bounded from below on fresh directions: the theorems speak of that one.
+where the gap in brackets varies little from sample to sample. The teacher v that goes with the q and s found has a
+margin of its own, γ(v) ≤ γ*, bounded from below on fresh directions: the theorems speak of that one.
 
-Levels double the sample until the interval is as narrow as asked, or time is up. Level k may fail with
-probability δ/2^k, so the interval taken over all of them fails with probability at most δ.
+Levels double the sample until the interval is as narrow as asked, or a limit is reached. Of the failure probability δ,
+level k may use (2δ/3)/2^k in its three statements and the teacher δ/3, so all statements together hold with
+probability at least 1 − δ. Samples are solved in float32; every number that certifies is computed in float64, with what
+rounding can do taken off.
 """
 
 import itertools
@@ -28,38 +30,33 @@ from torch import Tensor
 from softlabel.errors import InputError, require
 from softlabel.ranges import check_seed
 from softlabel.theory.kernel import Rows
-from softlabel.theory.margin.clock import Clock
-from softlabel.theory.margin.fresh import (
-    ControlledMean,
-    Directions,
-    Field,
-    mean_norm,
-    observe_alignment,
-    teacher_margin,
-)
+from softlabel.theory.margin.fresh import Directions, Field, carrying, mean_norm
 from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, kernel_margin, labelled_product
+from softlabel.theory.margin.limits import Limits, Stage
 from softlabel.theory.margin.replicate import Replicate, affordable_pairs, solve_replicate
+from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
+from softlabel.theory.margin.teacher import TeacherField, teacher_margin
+from softlabel.theory.margin.teacher_search import SMOOTHING, TeacherSearch
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
 REPLICATES = 6
 FEWEST = 3
 POLISH = 8
-CHOOSING = 4096
 PAIRS = (256, 65536)
 NUMBERS_A_POINT = 500  # of a first sample, 2·pairs·d, for each point that may carry q
 LEAST_NUMBERS_A_POINT = 45  # with fewer, ever more points carry q and a smaller sample takes longer
 LONGEST = 1e9  # seconds
-LARGE = 5000  # from here on float32 kernels and samples
+LARGE = 5000  # from here on γ_1 is solved in float32
 
-# Shares of the budget at which a stage ends; the rest is for what a stage cannot interrupt.
-KERNEL_ENDS, SAMPLES_END, POLISH_ENDS, CHOICE_ENDS, TEACHER_ENDS = 0.4, 0.75, 0.8, 0.84, 0.9
-# Shares of the budget that one evaluation of a sample, of hundreds, may take.
-FIRST_SAMPLE, POLISHING_SAMPLE = 1.5e-4, 1e-3
+WORK_LIMIT = 1e13  # floating-point operations, where no limit is given: minutes on a few cores
+# Shares of the limits at which a stage ends; the rest is for what a stage cannot interrupt.
+KERNEL_ENDS, SAMPLES_END, CHOICE_ENDS, TEACHER_ENDS = 0.4, 0.75, 0.8, 0.9
+FIRST_SAMPLE = 1.5e-4  # share of the limits that one evaluation of a sample, of hundreds, may take
 
 ASYMPTOTIC = (
-    "normal approximation for means over fresh directions, Student's t for the mean gap of the samples; "
-    "the floor and γ_1 involve no sampling"
+    "Student's t for the mean gap of the samples, in the lower end of γ*; means over fresh directions have empirical "
+    "Bernstein bounds, which hold at any number of draws; the floor and γ_1 involve no sampling"
 )
 
 
@@ -80,11 +77,14 @@ class Margin:
     lower, upper        γ* lies between, with probability ≥ confidence
     floor               ≤ γ*, no sampling involved
     kernel              γ_1 (γ_1² ≤ γ* ≤ γ_1), as an interval that numerical optimisation leaves
-    teacher_lower       ≤ γ(v_q) of the teacher found, with probability ≥ confidence; not above 0: it is not known
+    teacher_lower       ≤ γ(v) of the teacher found, with probability ≥ confidence; not above 0: it is not known
                         to fit every point
-    q                   (n,) in the simplex: v_q(z) = G_q(z)/‖G_q(z)‖
+    q, smoothing        the teacher: v(z) = G_q(z)/√(‖G_q(z)‖² + s²), q (n,) in the simplex and s > 0
     teacher_margins     (n,) y_i z_i of every point as estimated, with `teacher_errors`
     zero                why γ* = 0, where it is
+    operations          floating-point operations counted
+    limited_by          which limit the search had: "work" (then the result is the same on every repetition), "time" or
+                        "work and time"
     """
 
     n: int
@@ -96,9 +96,12 @@ class Margin:
     kernel: tuple[float, float]
     teacher_lower: float
     q: np.ndarray
+    smoothing: float
     teacher_margins: np.ndarray
     teacher_errors: np.ndarray
     seconds: float
+    operations: float
+    limited_by: str
     zero: ZeroMargin | None = None
     history: tuple[Progress, ...] = ()
     asymptotic: str = ASYMPTOTIC
@@ -113,7 +116,8 @@ def margin(
     y: Any,
     *,
     width: float = 0.05,
-    budget: float = 300.0,
+    budget: float | None = None,
+    work_limit: float | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     watch: Callable[[Progress], None] | None = None,
@@ -121,15 +125,22 @@ def margin(
     """Compute γ* of inputs (n, d) with ‖x‖ ≤ 1 and labels y = ±1.
 
     width       relative width of the interval at which to stop
-    budget      seconds after which to stop with what there is
+    work_limit  floating-point operations after which to stop with what there is; the result is then the same on every
+                repetition (for the same data, settings, seed and number of threads). Default: 1e13, unless `budget`
+                is given
+    budget      seconds after which to stop with what there is; the result then depends on the machine
     watch       called with the interval as it narrows
     """
     x, y = _checked(inputs, y)
     require(0 < width < 1, f"width must lie in (0, 1), got {width}")
     require(0.5 <= confidence < 1, f"confidence must lie in [0.5, 1), got {confidence}")
-    require(1 <= budget <= LONGEST, f"budget must lie between 1 and {LONGEST:g} seconds, got {budget}")
     check_seed(seed)
-    search = _Search(x, y, Clock(budget), 1 - confidence, seed, watch)
+    require(budget is None or 1 <= budget <= LONGEST, f"budget must lie between 1 and {LONGEST:g} seconds, got {budget}")
+    require(work_limit is None or 0 < work_limit < math.inf, f"work_limit must be positive and finite, got {work_limit}")
+    if budget is None and work_limit is None:
+        work_limit = WORK_LIMIT
+    limits = Limits(work=math.inf if work_limit is None else work_limit, seconds=math.inf if budget is None else budget)
+    search = _Search(x, y, limits, 1 - confidence, seed, watch)
     return search.run(width)
 
 
@@ -140,81 +151,73 @@ class _Search:
         self,
         x: np.ndarray,
         y: np.ndarray,
-        clock: Clock,
+        limits: Limits,
         failure: float,
         seed: int,
         watch: Callable[[Progress], None] | None,
     ) -> None:
-        self.x, self.y, self.clock, self.failure, self.seed, self.watch = x, y, clock, failure, seed, watch
-        self.dtype = torch.float64 if len(x) <= LARGE else torch.float32
-        self.lower, self.upper = 0.0, float(np.linalg.norm(x, axis=1).min()) / 2
+        self.x, self.y, self.limits, self.failure, self.seed, self.watch = x, y, limits, failure, seed, watch
+        norms = np.linalg.norm(x, axis=1)
+        self.lower, self.upper = 0.0, float(norms.min()) / 2
         self.history: list[Progress] = []
         self.samples_drawn = 0
-        self.rounding = 2 * torch.finfo(torch.float32).eps * float(np.linalg.norm(x, axis=1).max())
+        self.rounding = Rounding(*x.shape, float(norms.max()))
 
     def run(self, width: float) -> Margin:
         zero = find_zero_margin(self.x, self.y)
         if zero is not None:
             return self._zero(zero)
-        kernel = self._kernel()
-        rows = Rows.of(self.x, torch.float32)
+        rows = Rows.of(self.x, torch.float64)
+        kernel = self._kernel(rows)
         points = rows.directions * rows.norms[:, None]
-        fresh = Directions(points.shape[1], _seed(self.seed, 1), points.dtype)
+        fresh = Directions(points.shape[1], _seed(self.seed, 1))
         working = self._working(kernel)
-        out_of_time = self.clock.until(SAMPLES_END)
+        ended = self.limits.until(SAMPLES_END)
         pairs = self._first_pairs(points, working, kernel.q)
         tolerance = width / 12 if len(self.x) <= LARGE else width / 2.5
-        q, functional = kernel.q, kernel.functional
-        candidates = [(kernel.q, kernel.functional)]
+        q = kernel.q
         for level in itertools.count(1):
             failure = 2 * self.failure / 3 / 2**level / 3  # of each of this level's three statements
-            field = Field.of(points, self.y, q)
-            bound = mean_norm(field, fresh, float(q @ functional), precision=width / 50, stop=out_of_time)
-            self._tighten(upper=bound.upper(failure) + self.rounding)
-            samples = self._samples(points, working, q, pairs, tolerance, out_of_time)
+            field = Field(*carrying(points, self.y, q))
+            bound = mean_norm(field, fresh, rounding=self.rounding, failure=failure, precision=width / 5, stop=ended)
+            self._tighten(upper=bound.upper)
+            samples = self._samples(points, working, q, pairs, tolerance, ended)
             if samples:
                 q = np.mean([sample.q for sample in samples], axis=0)
-                functional = labelled_product(rows, self.y, q)
-                between = ((q + kernel.q) / 2, (functional + kernel.functional) / 2)
-                candidates[1:] = [(q, functional), between]
             if len(samples) >= FEWEST:
                 gap = _mean_upper([sample.gap for sample in samples], failure)
-                self._tighten(lower=bound.lower(failure) - gap - self.rounding)
+                self._tighten(lower=bound.lower - gap - self.rounding.sample(len(self.x), 2 * pairs))
             self._say(f"{len(samples)} samples of {2 * pairs:,} directions")
-            if self.upper - self.lower <= width * self.upper or len(samples) < REPLICATES or out_of_time():
+            if self.upper - self.lower <= width * self.upper or len(samples) < REPLICATES or ended():
                 break
             pairs *= 2
-        if not out_of_time():
-            self._say("a larger sample for the teacher")
-            larger = min(POLISH * pairs, max(pairs, self._affordable(points, working, q, POLISHING_SAMPLE)))
-            polished = self._polish(points, working, q, larger)
-            candidates.append((polished, labelled_product(rows, self.y, polished)))
-        q, functional = self._choose(candidates, points, working)
+        self._say("teacher")
+        teacher = self._teacher(rows, points, working, kernel, q, pairs)
         self._say("margin of the teacher")
         teacher_lower, margins, errors = teacher_margin(
-            Field.of(points, self.y, q),
-            fresh,
+            TeacherField(*carrying(points, self.y, teacher.q), teacher.smoothing),
+            Directions(points.shape[1], _seed(self.seed, 10**6 + 2)),
             points,
             self.y,
-            functional,
+            rounding=self.rounding,
             failure=self.failure / 3,
             precision=width,
-            stop=self.clock.for_a_while(TEACHER_ENDS),
+            stop=self.limits.for_a_while(TEACHER_ENDS),
         )
-        teacher_lower -= self.rounding
         self._tighten(lower=max(teacher_lower, kernel.floor))
-        return self._result(kernel, q, teacher_lower, margins, errors)
+        return self._result(kernel, teacher, teacher_lower, margins, errors)
 
-    def _kernel(self) -> KernelMargin:
+    def _kernel(self, rows: Rows) -> KernelMargin:
         self._say("γ_1")
+        ended, single = self.limits.until(KERNEL_ENDS), len(rows) > LARGE
         found = kernel_margin(
-            Rows.of(self.x, self.dtype),
+            Rows(rows.directions.float(), rows.norms.float()) if single else rows,
             self.y,
-            stop=self.clock.until(KERNEL_ENDS),
+            stop=ended,
             report=lambda message: self._say(message),
         )
-        if self.dtype == torch.float32:  # the bracket itself is computed without float32's rounding
-            functional = labelled_product(Rows.of(self.x, torch.float64), self.y, found.q)
+        if single:  # the bracket itself is computed without float32's rounding
+            functional = labelled_product(rows, self.y, found.q, ended)
             upper = math.sqrt(max(0.0, float(found.q @ functional)))
             found = KernelMargin(found.q, functional, bracket_low(functional, upper), upper)
         self._tighten(lower=found.floor, upper=found.upper)
@@ -227,7 +230,7 @@ class _Search:
         return np.union1d(np.flatnonzero(kernel.q), near)
 
     def _first_pairs(self, points: Tensor, working: np.ndarray, q: np.ndarray) -> int:
-        """Pairs of the first samples: as many as the points call for and the budget allows."""
+        """Pairs of the first samples: as many as the points call for and the limits allow."""
         least, most = (
             numbers * len(working) // (2 * points.shape[1]) for numbers in (LEAST_NUMBERS_A_POINT, NUMBERS_A_POINT)
         )
@@ -235,8 +238,8 @@ class _Search:
         return max(min(most, self._affordable(points, working, q, FIRST_SAMPLE)), min(least, PAIRS[1]))
 
     def _affordable(self, points: Tensor, working: np.ndarray, q: np.ndarray, share: float) -> int:
-        """Pairs of directions with which one evaluation takes this share of the budget, or less."""
-        return affordable_pairs(points, self.y, working, q, share * self.clock.budget)
+        """Pairs of directions with which one evaluation takes this share of the limits, or less."""
+        return affordable_pairs(points, self.y, working, q, self.limits, share)
 
     def _samples(
         self,
@@ -245,9 +248,9 @@ class _Search:
         start: np.ndarray,
         pairs: int,
         tolerance: float,
-        stop: Callable[[], bool],
+        stop: Stage,
     ) -> list[Replicate]:
-        """Independent samples of so many pairs, each solved from `start`; as many as there is time for."""
+        """Independent samples of so many pairs, each solved from `start`; as many as the limits allow."""
         samples: list[Replicate] = []
         for _ in range(REPLICATES):
             if stop():
@@ -255,34 +258,24 @@ class _Search:
             directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 2 + self.samples_drawn), points.dtype)
             self.samples_drawn += 1
             sample = solve_replicate(points, self.y, working, start, directions, tolerance, stop)
-            if stop():  # cut short: its gap would say more about the clock than about the sample
+            if stop():  # cut short: its gap would say more about the limit than about the sample
                 break
             samples.append(sample)
         return samples
 
-    def _polish(self, points: Tensor, working: np.ndarray, q: np.ndarray, pairs: int) -> np.ndarray:
-        """A better q for the teacher: its margin suffers from the sample that chose it long after γ* is known."""
-        stop = self.clock.for_a_while(POLISH_ENDS)
-        directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 0), points.dtype)
-        return solve_replicate(points, self.y, working, q, directions, 2e-3, stop).q
-
-    def _choose(
-        self, candidates: list[tuple[np.ndarray, np.ndarray]], points: Tensor, working: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The q (with its A q) whose teacher has the largest margin near the margin, on directions of their own."""
-        near, signs = torch.from_numpy(working), torch.from_numpy(self.y[working]).to(points.dtype)
-        out_of_time = self.clock.until(CHOICE_ENDS)
-        best, largest = candidates[-1], -math.inf
-        for q, functional in reversed(candidates):  # the latest is the likeliest
-            if out_of_time():
-                break
-            mean = ControlledMean(functional[working])
-            draws = Directions(points.shape[1], _seed(self.seed, 10**6), points.dtype)
-            observe_alignment(Field.of(points, self.y, q), draws, points[near], signs, mean, CHOOSING, out_of_time)
-            margin = float(mean.means()[0].min())
-            if margin > largest:
-                best, largest = (q, functional), margin
-        return best
+    def _teacher(
+        self, rows: Rows, points: Tensor, working: np.ndarray, kernel: KernelMargin, q: np.ndarray, pairs: int
+    ) -> TeacherSearch:
+        """The best teacher, on directions of its own: γ_1's q, the samples' mean q, and those of larger samples."""
+        ended = self.limits.until(CHOICE_ENDS)
+        seeds = _seed(self.seed, 10**6), _seed(self.seed, 10**6 + 1)
+        search = TeacherSearch(rows, points, self.y, working, self.limits, seeds)
+        for candidate in (kernel.q, q):
+            for share in SMOOTHING:
+                search.consider(candidate, share * self.upper, ended)
+        if not ended():
+            search.improve(q, POLISH * pairs, self.upper)
+        return search
 
     def _tighten(self, lower: float | None = None, upper: float | None = None) -> None:
         if lower is not None:
@@ -291,7 +284,7 @@ class _Search:
             self.upper = min(self.upper, upper)
 
     def _say(self, stage: str) -> None:
-        here = Progress(self.clock.seconds, stage, self.lower, self.upper)
+        here = Progress(self.limits.elapsed, stage, self.lower, self.upper)
         self.history.append(here)
         if self.watch is not None:
             self.watch(here)
@@ -300,12 +293,18 @@ class _Search:
         n, d = self.x.shape
         nothing = np.zeros(n)
         return Margin(
-            n, d, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, nothing, nothing, nothing, self.clock.seconds, zero,
+            n, d, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, nothing, 0.0, nothing, nothing,
+            self.limits.elapsed, self.limits.spent, self.limits.kind, zero,
             asymptotic="nothing: γ* = 0 was decided exactly",
         )  # fmt: skip
 
     def _result(
-        self, kernel: KernelMargin, q: np.ndarray, teacher_lower: float, margins: np.ndarray, errors: np.ndarray
+        self,
+        kernel: KernelMargin,
+        teacher: TeacherSearch,
+        teacher_lower: float,
+        margins: np.ndarray,
+        errors: np.ndarray,
     ) -> Margin:
         n, d = self.x.shape
         lower, upper = sorted((self.lower, self.upper))  # ends that crossed: one of them failed, as few do
@@ -318,10 +317,13 @@ class _Search:
             floor=kernel.floor,
             kernel=(kernel.lower, kernel.upper),
             teacher_lower=teacher_lower,
-            q=q,
+            q=teacher.q,
+            smoothing=teacher.smoothing,
             teacher_margins=margins,
             teacher_errors=errors,
-            seconds=self.clock.seconds,
+            seconds=self.limits.elapsed,
+            operations=self.limits.spent,
+            limited_by=self.limits.kind,
             history=tuple(self.history),
         )
 

@@ -1,63 +1,61 @@
-"""What fresh directions say about one q: F(q) from above, the margin of its teacher v_q from below.
+"""Means over fresh directions, which had no part in choosing q, and F(q) = E‖G_q‖ ≥ γ* by them.
 
-F(q) ≥ γ* bounds from above, and y_i E⟨v_q, φ_i⟩ for all i bounds γ(v_q) ≤ γ* from below. Both are means over directions
-that had no part in choosing q, with control variates whose means K_1 gives exactly:
-
-    ⟨G_q, φ_i⟩ has mean (K_1(q∘y))_i,      ‖G_q‖² has mean (q∘y)ᵀ K_1 (q∘y).
-
-Their intervals are those of the normal approximation; over the points they are joined by Bonferroni.
+What certifies are means with bounds that hold at any number of draws (`BoundedMean`). Estimates are sharper with a
+control variate whose mean K_1 gives exactly (`ControlledMean`), whose standard errors are those of large numbers.
+Everything is computed in float64.
 """
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.stats import norm
 from torch import Tensor
 
-from softlabel.theory.margin.sample import unit
+from softlabel.theory.margin.limits import ROW, Stage, unlimited
+from softlabel.theory.margin.rounding import UNIT_ROUNDOFF, Rounding
 
-BLOCK_NUMBERS = 1 << 23
-PILOT = 1024
-LEAST_PAIRS = 256  # below that a normal approximation is none
+BLOCK_NUMBERS = 1 << 22
+FIRST_LOOK = 1024  # pairs of directions before a bound is first looked at
 LEAST_VARIATION = 1e-3  # of a control; one that varies less could be rounding noise, whose slope means nothing
 
 
 class Field:
-    """G(z) = Σ_s weight_s x_s 1(z·x_s > 0) and v(z) = G(z)/‖G(z)‖, for points that carry weights q_s y_s."""
+    """G(z) = Σ_s weight_s x_s 1(z·x_s > 0) for points that carry weights q_s y_s."""
 
     def __init__(self, points: Tensor, weights: Tensor) -> None:
         self.points = points
         self.weighted = points * weights[:, None]
         self.total = self.weighted.sum(0)
 
-    @classmethod
-    def of(cls, x: Tensor, y: np.ndarray, q: np.ndarray) -> "Field":
-        """From q over all points (n, d)."""
-        carrying = np.flatnonzero(q)
-        return cls(x[torch.from_numpy(carrying)], torch.from_numpy(q[carrying] * y[carrying]).to(x.dtype))
-
     def both_ways(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """G(z) and G(−z) for directions z (…, d)."""
         here = (torch.mm(z, self.points.t()) > 0).to(z.dtype) @ self.weighted
         return here, self.total - here
 
-    def v(self, z: Tensor) -> Tensor:
-        """v(z), 0 where G(z) is."""
-        return unit(self.both_ways(z)[0])[0]
+    @property
+    def operations(self) -> float:
+        """Floating-point operations for one pair of directions."""
+        return 4.0 * self.points.numel() + 5 * len(self.points) + 20 * self.points.shape[1] + ROW
+
+
+def carrying(x: Tensor, y: np.ndarray, q: np.ndarray) -> tuple[Tensor, Tensor]:
+    """The points (s, d) with q > 0 of all points (n, d), and their weights q_s y_s."""
+    chosen = np.flatnonzero(q)
+    return x[torch.from_numpy(chosen)], torch.from_numpy(q[chosen] * y[chosen])
 
 
 class Directions:
     """Gaussian directions, drawn one block after another from one seed; each stands for z and −z."""
 
-    def __init__(self, columns: int, seed: int, dtype: torch.dtype) -> None:
-        self.columns, self.dtype = columns, dtype
+    def __init__(self, columns: int, seed: int) -> None:
+        self.columns = columns
         self._generator = torch.Generator().manual_seed(seed)
 
     def draw(self, pairs: int) -> Tensor:
-        return torch.randn(pairs, self.columns, generator=self._generator, dtype=self.dtype)
+        return torch.randn(pairs, self.columns, generator=self._generator, dtype=torch.float64)
 
 
 class ControlledMean:
@@ -85,102 +83,100 @@ class ControlledMean:
         return v - slope * c, np.sqrt(variance / max(1, self.count - 2))
 
 
+class BoundedMean:
+    """Running means of columns of values that lie in an interval of length `span`, with bounds that hold at any count.
+
+    Empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4): with N independent draws, sample variance V and
+    L = ln(2/δ), each of the following fails with probability at most δ,
+
+        E X ≤ X̄ + h,    E X ≥ X̄ − h,    h = √(2VL/N) + 7·span·L/(3(N−1)).
+
+    A normal approximation would be narrower, and wrong where something rare matters: a set of directions that no
+    draw has met yet can hold all of a margin that is small because points nearly cancel.
+    """
+
+    def __init__(self, span: np.ndarray) -> None:
+        self.span = span
+        self.count = 0
+        self._sums = np.zeros((2, len(span)))
+
+    def add(self, values: Tensor) -> None:
+        """Rows are independent draws, columns the quantities."""
+        self._sums += torch.stack([values.sum(0), values.square().sum(0)]).numpy()
+        self.count += len(values)
+
+    @property
+    def value(self) -> np.ndarray:
+        """X̄ of each column."""
+        return self._sums[0] / self.count
+
+    @property
+    def variance(self) -> np.ndarray:
+        """V of each column. It is a difference of sums; what their rounding may have taken from it is added."""
+        mean, square = self._sums / self.count
+        spread = np.maximum(square - mean * mean, 0) + 4 * self.count * UNIT_ROUNDOFF * square
+        return spread * self.count / max(1, self.count - 1)
+
+    @property
+    def error(self) -> np.ndarray:
+        """Standard errors."""
+        return np.sqrt(self.variance / self.count)
+
+    def width(self, failure: float) -> np.ndarray:
+        """h of each column at this probability of failure."""
+        log = math.log(2 / failure)
+        return np.sqrt(2 * self.variance * log / self.count) + 7 * self.span * log / (3 * max(1, self.count - 1))
+
+    def keep(self, columns: np.ndarray) -> None:
+        """Go on with these columns alone."""
+        self.span, self._sums = self.span[columns], self._sums[:, columns]
+
+
 @dataclass(frozen=True)
-class Estimate:
-    """A mean over fresh directions, and its standard error."""
+class NormBounds:
+    """lower ≤ F ≤ upper, each at the given probability of failure."""
 
+    lower: float
     value: float
-    error: float
-
-    def upper(self, failure: float) -> float:
-        """Upper end at this probability of failure."""
-        return self.value + float(norm.isf(failure)) * self.error
-
-    def lower(self, failure: float) -> float:
-        """Lower end at this probability of failure."""
-        return self.value - float(norm.isf(failure)) * self.error
+    upper: float
 
 
 def mean_norm(
     field: Field,
     directions: Directions,
-    form: float,
     *,
-    precision: float,
-    stop: Callable[[], bool] | None = None,
-) -> Estimate:
-    """F = E‖G(z)‖ until its standard error is precision·F, or time is up; `form` = (q∘y)ᵀ K_1 (q∘y) = E‖G‖²."""
-    mean = ControlledMean(np.array([form]))
-    block = max(64, BLOCK_NUMBERS // (4 * max(1, len(field.points))))
-    while True:
-        lengths = unit(torch.stack(field.both_ways(directions.draw(block))))[1].double()
-        mean.add(lengths.mean(0)[:, None], lengths.square().mean(0)[:, None])
-        value, error = (float(part[0]) for part in mean.means())
-        enough = mean.count >= 4096 and error <= precision * value
-        if enough or (mean.count >= 1024 and stop is not None and stop()):
-            return Estimate(value, error)
-
-
-def observe_alignment(
-    field: Field,
-    directions: Directions,
-    x: Tensor,
-    signs: Tensor,
-    mean: ControlledMean,
-    pairs: int,
-    stop: Callable[[], bool] | None = None,
-) -> None:
-    """Add so many draws of sign_i⟨v, φ_i⟩, and of the control sign_i⟨G, φ_i⟩, for points x (n, d).
-
-    Fewer where `stop()` says that time is up, but not under LEAST_PAIRS in all.
-    """
-    inner_total = x @ field.total
-    block = max(16, min(pairs, BLOCK_NUMBERS // (len(x) + len(field.points))))
-    for start in range(0, pairs, block):
-        if stop is not None and mean.count >= LEAST_PAIRS and stop():
-            return
-        z = directions.draw(min(block, pairs - start))
-        here, opposite = field.both_ways(z)
-        active = torch.mm(z, x.t()) > 0
-        values = torch.where(active, unit(here)[0] @ x.t(), unit(opposite)[0] @ x.t())
-        inner = here @ x.t()
-        controls = torch.where(active, inner, inner_total - inner)
-        mean.add(values.mul_(0.5 * signs), controls.mul_(0.5 * signs))
-
-
-def teacher_margin(
-    field: Field,
-    directions: Directions,
-    x: Tensor,
-    y: np.ndarray,
-    functional: np.ndarray,
-    *,
+    rounding: Rounding,
     failure: float,
     precision: float,
-    stop: Callable[[], bool] | None = None,
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """A lower bound on γ(v) = min_i y_i E⟨v, φ_i⟩, and for every point y_i z_i with its standard error.
+    stop: Stage | None = None,
+) -> NormBounds:
+    """F = E‖G(z)‖ with bounds at most precision·F away, or as near as the limit allows.
 
-    A pilot on all points settles the easy ones with half of the failure probability; the rest get their own
-    directions and the other half. `functional` = y∘K_1(q∘y).
+    The draws double from look to look, and look k has the failure probability failure/2^k, so that looking does no
+    harm. No point is seen by both z and −z, so a pair's mean of ‖G‖ lies in [0, ½Σ|weight|‖x‖]. What rounding can do is
+    taken account of.
     """
-    n, signs = len(x), torch.from_numpy(y).to(x.dtype)
-    pilot = ControlledMean(functional)
-    observe_alignment(field, directions, x, signs, pilot, PILOT, stop)
-    value, error = pilot.means()
-    easy_limit = value - norm.isf(failure / 2 / n) * error
-    hard = np.flatnonzero(easy_limit <= value.min())
-    settled = float(np.delete(easy_limit, hard).min()) if len(hard) < n else math.inf
-    mean = ControlledMean(functional[hard])
-    chosen = torch.from_numpy(hard)
-    quantile = float(norm.isf(failure / 2 / len(hard)))
-    pairs = PILOT
-    while True:
-        observe_alignment(field, directions, x[chosen], signs[chosen], mean, pairs, stop)
-        value[hard], error[hard] = mean.means()
-        lower = value[hard] - quantile * error[hard]
-        worst = int(lower.argmin())
-        close = quantile * error[hard][worst] <= precision * abs(value[hard][worst])
-        if close or (stop is not None and stop()):
-            return min(settled, float(lower.min())), value, error
-        pairs = min(2 * pairs, 16 * PILOT)
+    stop = stop or unlimited()
+    span = float(torch.linalg.vector_norm(field.weighted, dim=1).sum()) / 2
+    mean = BoundedMean(np.array([span]))
+    bounds = NormBounds(0.0, 0.0, span)
+    most = max(64, BLOCK_NUMBERS // (len(field.points) + 4 * field.points.shape[1]))
+    for look in itertools.count(1):
+        for pairs in blocks_of(FIRST_LOOK << max(0, look - 2), most):
+            stop.spend(pairs * field.operations)
+            lengths = torch.linalg.vector_norm(torch.stack(field.both_ways(directions.draw(pairs))), dim=-1)
+            mean.add(lengths.mean(0)[:, None])
+            if look > 1 and stop():
+                return bounds
+        value = float(mean.value[0])
+        reach = float(mean.width(failure / 2**look)[0]) + rounding.norm(len(field.points), mean.count)
+        bounds = NormBounds(value - reach, value, value + reach)
+        if reach <= precision * value or stop():
+            return bounds
+    raise AssertionError("looks do not end")
+
+
+def blocks_of(total: int, most: int) -> Iterator[int]:
+    """`total` in blocks of at most `most`."""
+    for start in range(0, total, most):
+        yield min(most, total - start)

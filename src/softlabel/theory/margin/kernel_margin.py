@@ -18,9 +18,11 @@ from torch import Tensor
 
 from softlabel.numerics import minimise_nonnegative, threads_for
 from softlabel.theory.kernel import BLOCK, Kernel, Rows
+from softlabel.theory.margin.limits import Stage, unlimited
 
 FIRST = 2000
 ADDED = 2000
+ENTRY = 50  # operations of one entry of K_1 beyond its product: an arc cosine
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,29 +44,30 @@ def kernel_margin(
     y: np.ndarray,
     *,
     tolerance: float = 1e-4,
-    stop: Callable[[], bool] | None = None,
+    stop: Stage | None = None,
     report: Callable[[str], None] | None = None,
 ) -> KernelMargin:
-    """Solve for γ_1 until its bracket is at most tolerance·γ_1 wide, or `stop()` says that time is up."""
-    n = len(rows)
+    """Solve for γ_1 until its bracket is at most tolerance·γ_1 wide, or `stop()` says that the limit is reached."""
+    n, stop = len(rows), stop or unlimited()
     signs = torch.from_numpy(y.astype(np.float64))
     working = np.sort(np.random.default_rng(0).permutation(n)[:FIRST])
     start = np.full(len(working), 1.0)
     best: KernelMargin | None = None
     while True:
         part = torch.from_numpy(working)
+        stop.spend(entry_operations(rows) * len(working) ** 2)
         gram = _between(rows, rows, part, part) * torch.outer(signs[part], signs[part])
         inner = _solve(gram, start, tolerance / 4, stop)
         q = np.zeros(n)
         q[working] = inner
-        functional = labelled_product(rows, y, q)
+        functional = labelled_product(rows, y, q, stop)
         upper = float(np.sqrt(max(0.0, q @ functional)))
         lower = bracket_low(functional, upper)
         if best is None or (lower, -upper) > (best.lower, -best.upper):
             best = KernelMargin(q, functional, lower, upper)
         if report is not None:
             report(f"γ_1 in [{lower:.4g}, {upper:.4g}], {np.count_nonzero(q)} points support it")
-        if upper - lower <= tolerance * upper or len(working) == n or (stop is not None and stop()):
+        if upper - lower <= tolerance * upper or len(working) == n or stop():
             return best
         kept = working[inner > 0]
         outside = np.setdiff1d(np.flatnonzero(functional < upper**2), kept)
@@ -80,9 +83,16 @@ def bracket_low(functional: np.ndarray, upper: float) -> float:
     return min(upper, max(0.0, float(functional.min())) / upper) if upper > 0 else 0.0
 
 
-def labelled_product(rows: Rows, y: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """A q for all points, from the points with q > 0 alone; sums in float64."""
+def entry_operations(rows: Rows) -> float:
+    """Floating-point operations of one entry of K_1."""
+    return 2.0 * rows.directions.shape[1] + ENTRY
+
+
+def labelled_product(rows: Rows, y: np.ndarray, q: np.ndarray, stop: Stage | None = None) -> np.ndarray:
+    """A q for all points, from the points with q > 0 alone; sums in float64. Its work counts towards `stop`."""
     support = np.flatnonzero(q)
+    if stop is not None:
+        stop.spend(entry_operations(rows) * len(rows) * len(support))
     weights = torch.from_numpy(q[support] * y[support])
     everything = torch.arange(len(rows))
     out = np.empty(len(rows))
@@ -105,12 +115,13 @@ def _between(rows: Rows, columns: Rows, first: Tensor, second: Tensor) -> Tensor
     return block
 
 
-def _solve(gram: Tensor, start: np.ndarray, tolerance: float, stop: Callable[[], bool] | None) -> np.ndarray:
+def _solve(gram: Tensor, start: np.ndarray, tolerance: float, stop: Stage) -> np.ndarray:
     """q in the simplex minimising qᵀAq on the working set, by ½qᵀAq − Σq over q ≥ 0."""
     best, lower, upper = start / start.sum(), -np.inf, np.inf
 
     def objective(q: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best, lower, upper
+        stop.spend(4.0 * gram.numel())  # memory counts here: twice the operations of the product
         pulled = torch.mv(gram, torch.from_numpy(q)).numpy()
         square = max(0.0, float(q @ pulled))
         mass = q.sum()
@@ -122,7 +133,7 @@ def _solve(gram: Tensor, start: np.ndarray, tolerance: float, stop: Callable[[],
         return 0.5 * square - mass, pulled - 1
 
     def done() -> bool:
-        return upper - lower <= tolerance * upper or (stop is not None and stop())
+        return upper - lower <= tolerance * upper or stop()
 
     scale = float(best @ torch.mv(gram, torch.from_numpy(best)).numpy())
     if scale > 0:

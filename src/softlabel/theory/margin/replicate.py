@@ -2,19 +2,33 @@
 
 E[γ_M] ≤ γ* (Mak, Morton and Wood). Only points near the margin carry q, so the sample is solved on a working set,
 which violating points join until none is left.
+
+A sample is solved in float32, and what it says about γ_M is computed anew in float64 from the q found: any v of norm
+≤ 1 bounds γ_M from below. Where float32 could not tell G from 0, the direction of G is noise; a smoothing of that
+size takes it away.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.theory.margin.sample import SampleProblem, solve_sample
+from softlabel.theory.margin.limits import Limits, Stage
+from softlabel.theory.margin.sample import (
+    ROUNDING,
+    SampleProblem,
+    evaluation_operations,
+    solve_sample,
+    solve_smoothed,
+)
 
 EVALUATIONS = 600
+SOLVING = torch.float32
+LEAST_SMOOTHING = ROUNDING * torch.finfo(SOLVING).eps
+FEWEST_PAIRS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,30 +46,74 @@ def solve_replicate(
     start: np.ndarray,
     directions: Tensor,
     tolerance: float,
-    stop: Callable[[], bool],
+    stop: Stage,
 ) -> Replicate:
-    """Solve the sample of `directions` from `start` (n,) until bounds are tolerance·upper apart, or time is up."""
-    signs = torch.from_numpy(y).to(points.dtype)
+    """Solve the sample of `directions` from `start` (n,) until bounds are tolerance·upper apart, or to the limit.
+
+    points (n, d) and directions are float64.
+    """
+    signs = torch.from_numpy(y)
     chosen, inside = np.union1d(working, np.flatnonzero(start)), start
-    at_start: float | None = None
+    carrying = torch.from_numpy(np.flatnonzero(start))
+    exact = SampleProblem(points[carrying], signs[carrying], directions, spend=stop.spend)
+    at_start = exact.evaluate(start[carrying.numpy()]).value
     while True:
-        part = torch.from_numpy(chosen)
-        problem = SampleProblem(points[part], signs[part], directions)
-        if at_start is None:
-            at_start, _ = problem.value_and_gradient(start[chosen])
+        problem = _part(points, signs, chosen, directions, stop)
         solution = solve_sample(problem, inside[chosen], tolerance=tolerance, evaluations=EVALUATIONS, stop=stop)
         q, dual = np.zeros(len(points)), np.zeros(len(points))
         q[chosen], dual[chosen] = solution.q, solution.dual
-        functional = functional_everywhere(points, signs, directions, dual, solution.smoothing)
-        lower = min(solution.lower, float(functional.min()))
+        smoothing = max(solution.smoothing, LEAST_SMOOTHING)
+        functional = functional_everywhere(points, signs, directions, dual, smoothing, stop)
+        lower = float(functional.min())
         violating = np.setdiff1d(np.flatnonzero(functional < solution.lower), chosen)
         if len(violating) == 0 or lower >= solution.lower - tolerance * solution.upper or stop():
             return Replicate(q, at_start - lower)
         chosen, inside = np.union1d(chosen, violating), q
 
 
+def solve_teacher(
+    points: Tensor,
+    y: np.ndarray,
+    working: np.ndarray,
+    start: np.ndarray,
+    directions: Tensor,
+    smoothing: float,
+    tolerance: float,
+    stop: Stage,
+) -> np.ndarray:
+    """q (n,) that minimizes the smoothed F on the sample, to a gap of tolerance·F_s over all points or to the limit.
+
+    In float64: rounding must stay well below s and γ, of which s is a part.
+    """
+    signs = torch.from_numpy(y)
+    chosen, q = np.union1d(working, np.flatnonzero(start)), start
+    while True:
+        problem = _part(points, signs, chosen, directions, stop, points.dtype)
+        inner = solve_smoothed(problem, q[chosen], smoothing, tolerance=tolerance, evaluations=EVALUATIONS, stop=stop)
+        q = np.zeros(len(points))
+        q[chosen] = inner
+        functional = functional_everywhere(points, signs, directions, q, smoothing, stop)
+        violating = np.flatnonzero(functional < functional[chosen].min() - tolerance * float(q @ functional))
+        if len(violating) == 0 or stop():
+            return q
+        chosen = np.union1d(chosen, violating)
+
+
+def _part(
+    points: Tensor,
+    signs: Tensor,
+    chosen: np.ndarray,
+    directions: Tensor,
+    stop: Stage,
+    dtype: torch.dtype = SOLVING,
+) -> SampleProblem:
+    """The sample problem of the chosen points, in the precision in which it is solved."""
+    part = torch.from_numpy(chosen)
+    return SampleProblem(points[part].to(dtype), signs[part].to(dtype), directions.to(dtype), spend=stop.spend)
+
+
 def functional_everywhere(
-    points: Tensor, signs: Tensor, directions: Tensor, q: np.ndarray, smoothing: float
+    points: Tensor, signs: Tensor, directions: Tensor, q: np.ndarray, smoothing: float, stop: Stage
 ) -> np.ndarray:
     """y_i E⟨v, φ_i⟩ on the sample for every point, in blocks of points."""
     total = np.zeros(len(points))
@@ -65,23 +123,32 @@ def functional_everywhere(
         joined = torch.cat([points[support], points[part]])
         labels = torch.cat([signs[support], signs[part]])
         weights = np.concatenate([q[carried], np.zeros(part.stop - part.start)])
-        problem = SampleProblem(joined, labels, directions)
+        problem = SampleProblem(joined, labels, directions, spend=stop.spend)
         total[part] = problem.evaluate(weights, smoothing).functional[len(carried) :]
     return total
 
 
-def affordable_pairs(points: Tensor, y: np.ndarray, working: np.ndarray, q: np.ndarray, seconds: float) -> int:
-    """How many pairs of directions one evaluation on the working set takes that many seconds with, as measured now."""
-    few = 64
-    part = torch.from_numpy(np.union1d(working, np.flatnonzero(q)))
-    directions = torch.randn(few, points.shape[1], generator=torch.Generator().manual_seed(0), dtype=points.dtype)
-    problem = SampleProblem(points[part], torch.from_numpy(y).to(points.dtype)[part], directions)
-    took = []
-    for _ in range(3):
-        began = time.perf_counter()
-        problem.evaluate(q[part.numpy()])
-        took.append(time.perf_counter() - began)
-    return max(few, int(few * seconds / min(took)))
+def affordable_pairs(
+    points: Tensor, y: np.ndarray, working: np.ndarray, q: np.ndarray, limits: Limits, share: float
+) -> int:
+    """How many pairs of directions one evaluation on the working set can have within this share of the limits."""
+    chosen = np.union1d(working, np.flatnonzero(q))
+
+    def measure() -> float:
+        """Seconds of an evaluation with few pairs, as measured now."""
+        directions = torch.randn(
+            FEWEST_PAIRS, points.shape[1], generator=torch.Generator().manual_seed(0), dtype=points.dtype
+        )
+        problem = _part(points, torch.from_numpy(y), chosen, directions, limits.until(1.0))
+        took = []
+        for _ in range(3):
+            began = time.perf_counter()
+            problem.evaluate(q[chosen])
+            took.append(time.perf_counter() - began)
+        return min(took)
+
+    operations = evaluation_operations(FEWEST_PAIRS, len(chosen), points.shape[1])
+    return max(FEWEST_PAIRS, int(FEWEST_PAIRS * limits.affordable(share, operations, measure)))
 
 
 def _blocks(count: int, size: int = 8192) -> Iterator[slice]:

@@ -11,7 +11,7 @@ optimum at the same direction, and L-BFGS-B solves it.
 F has kinks where some G_q(z) vanishes, and an optimum on one stops the descent short. It then goes on with ‖G‖
 replaced by √(‖G‖² + s²(Σq)²), as if every labelled point had one more coordinate s: still homogeneous and convex,
 smooth, at most s·Σq too large; and v = G/√(…) has norm ≤ 1, so it bounds γ from below as before. s shrinks until the
-bounds meet.
+bounds meet. The teacher's v is of that form too, with an s that stays (`theory.margin.teacher`).
 
 Directions come in pairs ±z. The pair costs as much as one: 1(−z·x > 0) = 1 − 1(z·x > 0), so that
 G_q(−z) = Σ q_i y_i x_i − G_q(z).
@@ -25,11 +25,12 @@ import torch
 from torch import Tensor
 
 from softlabel.numerics import minimise_nonnegative, threads_for
+from softlabel.theory.margin.limits import ROW, Stage, unlimited
 
 BLOCK = 2048
 MASK_BYTES = 2 << 30
 FIRST_SMOOTHING = 1 / 16  # of F
-ROUNDING = 32  # ‖G‖ below this many units of rounding counts as zero: v = 0 there
+ROUNDING = 32  # without smoothing, ‖G‖ below this many units of rounding counts as zero: v = 0 there
 
 
 def draw_pairs(pairs: int, columns: int, seed: int, dtype: torch.dtype) -> Tensor:
@@ -46,12 +47,31 @@ def unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
     return vectors * scale[..., None], torch.where(noise, 0.0, norms)
 
 
-class SampleProblem:
-    """F and its gradient on fixed directions, for points x (n, d) with labels y; `single` leaves the −z out."""
+def smoothed(vectors: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
+    """v = G/√(‖G‖² + s²) for vectors G (…, d), with ‖G‖ and √(‖G‖² + s²)."""
+    norms = torch.linalg.vector_norm(vectors, dim=-1)
+    roots = torch.hypot(norms, torch.tensor(smoothing, dtype=norms.dtype))
+    return vectors / roots[..., None], norms, roots
 
-    def __init__(self, x: Tensor, y: Tensor, directions: Tensor, single: bool = False) -> None:
-        self.x, self.y, self.single = x, y, single
+
+class SampleProblem:
+    """F and its gradient on fixed directions, for points x (n, d) with labels y; `single` leaves the −z out.
+
+    Its work is counted by `spend`.
+    """
+
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        directions: Tensor,
+        single: bool = False,
+        spend: Callable[[float], None] = lambda operations: None,
+    ) -> None:
+        self.x, self.y, self.single, self.spend = x, y, single, spend
         self.pairs = len(directions)
+        self.operations = evaluation_operations(len(directions), *x.shape)
+        spend(self.operations / 2)
         # 0/1 as numbers where that fits: each evaluation then is two matrix products and little else
         kind = x.dtype if len(directions) * len(x) * x.element_size() <= MASK_BYTES else torch.bool
         self.active = [(torch.mm(block, x.t()) > 0).to(kind) for block in directions.split(BLOCK)]
@@ -63,6 +83,7 @@ class SampleProblem:
 
     def evaluate(self, q: np.ndarray, smoothing: float = 0.0) -> "Evaluation":
         """F, its smoothed version and the margins y_i E⟨v, φ_i⟩ that go with it, at q ≥ 0 of any mass > 0."""
+        self.spend(self.operations)
         mass = float(q.sum())
         weights = torch.from_numpy(q / mass).to(self.x.dtype) * self.y  # so that rounding is that of numbers up to 1
         weighted = self.x * weights[:, None]
@@ -76,13 +97,13 @@ class SampleProblem:
             sides = (here,) if self.single else (here, total - here)
             v = []
             for side in sides:
-                vectors, norms = unit(side)
-                value += float(norms.sum(dtype=torch.float64))
                 if smoothing > 0:
-                    roots = torch.hypot(norms, torch.tensor(smoothing, dtype=norms.dtype))
+                    vectors, norms, roots = smoothed(side, smoothing)
                     smooth += float(roots.sum(dtype=torch.float64))
                     inverse += float(roots.reciprocal().sum(dtype=torch.float64))
-                    vectors = vectors.mul_((norms / roots)[:, None])
+                else:
+                    vectors, norms = unit(side)
+                value += float(norms.sum(dtype=torch.float64))
                 v.append(vectors)
             if not self.single:
                 opposite += v[1].sum(0)
@@ -93,6 +114,11 @@ class SampleProblem:
         if smoothing == 0:
             smooth = value
         return Evaluation(value / count * mass, functional, smooth / count * mass, smoothing**2 * inverse / count)
+
+
+def evaluation_operations(pairs: int, points: int, columns: int) -> float:
+    """Floating-point operations of one evaluation: two matrix products, and what is done to each G."""
+    return pairs * (4.0 * points * columns + 5 * points + 20 * columns + ROW)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +149,13 @@ def solve_sample(
     *,
     tolerance: float = 1e-4,
     evaluations: int = 1000,
-    stop: Callable[[], bool] | None = None,
+    stop: Stage | None = None,
 ) -> SampleSolution:
     """Minimise F over the simplex until upper − lower ≤ tolerance·upper, from `start` (n,), any q ≥ 0.
 
-    `stop()` is asked now and then whether time is up; the best found so far is returned.
+    `stop()` is asked now and then whether to end; the best found so far is returned.
     """
-    with threads_for(4 * problem.pairs * problem.x.numel()):
+    with threads_for(problem.operations):
         descent = _Descent(problem, start / start.sum(), tolerance, evaluations, stop)
         if descent.upper > 0:
             descent.run(0.0)
@@ -141,6 +167,22 @@ def solve_sample(
     return SampleSolution(descent.q, descent.dual, lower, descent.upper, descent.count, descent.dual_smoothing)
 
 
+def solve_smoothed(
+    problem: SampleProblem,
+    start: np.ndarray,
+    smoothing: float,
+    *,
+    tolerance: float,
+    evaluations: int,
+    stop: Stage | None = None,
+) -> np.ndarray:
+    """The q in the simplex that minimizes the smoothed F of a sample, to a gap of tolerance·F_s."""
+    with threads_for(problem.operations):
+        descent = _Descent(problem, start / start.sum(), 0.0, evaluations, stop)
+        descent.run(smoothing, tolerance)
+    return descent.latest
+
+
 class _Descent:
     """The bounds found so far, and the q that attain them."""
 
@@ -150,21 +192,24 @@ class _Descent:
         q: np.ndarray,
         tolerance: float,
         evaluations: int,
-        stop: Callable[[], bool] | None,
+        stop: Stage | None,
     ) -> None:
-        self.problem, self.tolerance, self.evaluations, self.stop = problem, tolerance, evaluations, stop
+        self.problem, self.tolerance, self.evaluations, self.stop = problem, tolerance, evaluations, stop or unlimited()
         here = problem.evaluate(q)
         self.q = self.dual = self.latest = q
         self.upper, self.lower, self.count = here.value, float(here.functional.min()), 1
         self.dual_smoothing = 0.0
 
     def over(self) -> bool:
-        """Whether the bounds have met, or time is up."""
+        """Whether the bounds have met, or the limit is reached."""
         closed = self.upper - self.lower <= self.tolerance * self.upper
-        return closed or self.count >= self.evaluations or (self.stop is not None and self.stop())
+        return closed or self.count >= self.evaluations or self.stop()
 
-    def run(self, smoothing: float) -> None:
-        """Descend from the latest q with this smoothing, until the bounds meet or it can help no further."""
+    def run(self, smoothing: float, gap: float | None = None) -> None:
+        """Descend from the latest q with this smoothing, until the bounds meet or it can help no further.
+
+        It can help no further where the bounds of the smoothed problem are gap·F_s apart; s/10 without `gap`.
+        """
         low, high = -np.inf, np.inf  # bounds of the smoothed problem itself
 
         def objective(q: np.ndarray) -> tuple[float, np.ndarray]:
@@ -185,7 +230,7 @@ class _Descent:
             return 0.5 * here.smooth**2 - mass, here.smooth * (here.functional + here.shift) - 1
 
         def done() -> bool:
-            return self.over() or high - low <= smoothing / 10
+            return self.over() or high - low <= (smoothing / 10 if gap is None else gap * high)
 
         scale = self.problem.evaluate(self.latest, smoothing).smooth
         left = self.evaluations - self.count
