@@ -46,7 +46,7 @@ POLISH = 8
 PAIRS = (256, 65536)
 NUMBERS_A_POINT = 500  # of a first sample, 2·pairs·d, for each point that may carry q
 LEAST_NUMBERS_A_POINT = 45  # with fewer, ever more points carry q and a smaller sample takes longer
-LONGEST = 1e9  # seconds
+MOST = {"budget": 1e9, "work_limit": 1e24}  # seconds, floating-point operations
 LARGE = 5000  # from here on γ_1 is solved in float32
 
 WORK_LIMIT = 1e13  # floating-point operations, where no limit is given: minutes on a few cores
@@ -135,8 +135,9 @@ def margin(
     require(0 < width < 1, f"width must lie in (0, 1), got {width}")
     require(0.5 <= confidence < 1, f"confidence must lie in [0.5, 1), got {confidence}")
     check_seed(seed)
-    require(budget is None or 1 <= budget <= LONGEST, f"budget must lie between 1 and {LONGEST:g} seconds, got {budget}")
-    require(work_limit is None or 0 < work_limit < math.inf, f"work_limit must be positive and finite, got {work_limit}")
+    for name, limit, least in (("budget", budget, 1), ("work_limit", work_limit, 1e6)):
+        most = MOST[name]
+        require(limit is None or least <= limit <= most, f"{name} must lie between {least:g} and {most:g}, got {limit}")
     if budget is None and work_limit is None:
         work_limit = WORK_LIMIT
     limits = Limits(work=math.inf if work_limit is None else work_limit, seconds=math.inf if budget is None else budget)
