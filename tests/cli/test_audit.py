@@ -30,13 +30,20 @@ def test_hard_labels_and_a_saved_teacher(tmp_path, capsys):
         ("--delta 0.5", "0 < δ < ⅓"),
         ("--epsilon 1.5", "epsilon"),
         ("--kappa=-1", "kappa"),
+        ("--step 5", "step must lie in (0, 4) with soft labels, got 5.0"),
+        ("--step 4", "the certificate divides by 2 − ρ'η"),
+        ("--step nan", "step must lie in (0, 4)"),
+        ("--arm hard --step 5", "step must lie in (0, 4.911) with hard labels"),
+        ("--radius inf", "radius must lie in"),
+        ("--work-limit inf", "work_limit must be finite"),
+        ("--budget inf", "budget must be finite"),
         ("--radius 0.1", "radius must be at least kappa"),
         ("--scale none", "--scale max"),
         ("--teacher nothing.safetensors", "cannot be read"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(words, message, capsys):
-    assert run(["audit", "digits", "--rows", "30", "--iterations", "2", "--budget", "2", *words.split()]) == 2
+    assert run(["audit", "digits", "--rows", "30", "--iterations", "2", *words.split()]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("softlabel: ")
     assert message in last

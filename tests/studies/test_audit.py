@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,72 @@ def test_where_the_radius_binds_the_checks_still_hold(toy):
     radius = next(check for check in result.checks if check.name == "radius")
     assert radius.worst == pytest.approx(0, abs=1e-9)  # on the ball
     assert {check.name for check in result.checks} == NAMES | {"descent, (16)"}
+
+
+@pytest.mark.parametrize("kappa", [1e-300, 1e-150, 1e-15, 1e-12, 1e-9, 1e-5, 1e5, 1e100])
+def test_tiny_and_huge_temperatures_fail_no_check_by_rounding(toy, kappa):
+    x, y, teacher = toy
+    for settings in (
+        {},
+        {"step": 1e-300 if kappa <= 1 else 1e-50},
+        {"step": 3.9999},
+        {"width": 2, "iterations": 1},
+        {"delta": 1e-300},
+    ):
+        result = audit(x, y, replace(teacher, kappa=kappa), **{"width": 10, "iterations": 8, "pairs": 300} | settings)
+        assert failing(result) == set(), settings
+        assert result.holds
+        certificate = result.certificate
+        assert 0 <= certificate.measured <= certificate.bound < math.inf
+        assert 0 < certificate.rounding <= certificate.bound
+        assert certificate.rounding < 0.01 * certificate.bound or kappa < 1e-9 or "step" in settings
+
+
+@pytest.mark.parametrize("radius", [1e-300, 1e-15, 1e-12, 1e-6, 1e6, 1e149])
+def test_tiny_and_huge_radii_fail_no_check_by_rounding(toy, radius):
+    x, y, teacher = toy
+    for step in (1e-300 if radius < 1 else 1e-3, 1.0, 4.9):
+        result = audit(x, y, teacher, arm="hard", width=10, iterations=8, radius=radius, step=step, pairs=300)
+        assert failing(result) == set(), step
+        assert 0 <= result.certificate.measured <= result.certificate.bound < math.inf
+
+
+def test_fewer_rows_than_columns_are_rotated_by_the_engine_and_fail_no_check():
+    x, y, teacher = easy_teacher(n=10, d=40)
+    for kappa in (1.0, 1e-9):
+        assert audit(x, y, replace(teacher, kappa=kappa), width=20, iterations=20, pairs=300).holds
+
+
+@pytest.mark.parametrize("kappa", [1e-6, 1.0])
+def test_a_step_off_by_a_hundredth_is_noticed_at_any_scale(toy, kappa, monkeypatch):
+    x, y, teacher = toy
+    monkeypatch.setitem(
+        optimisers.OPTIMISERS,
+        "gradient",
+        lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.rate, value=-1.01),
+    )
+    result = audit(x, y, replace(teacher, kappa=kappa), width=20, iterations=5, radius=10.0, step=1.0, pairs=300)
+    assert "update" in failing(result)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"step": 4.0},
+        {"step": 5.0},
+        {"step": math.nan},
+        {"step": math.inf},
+        {"delta": 0.0},
+        {"epsilon": 1.0},
+        {"width": 3},
+    ],
+)
+def test_what_the_theorem_does_not_cover_is_refused_before_any_work(toy, settings, monkeypatch):
+    x, y, teacher = toy
+    for place in ("softlabel.studies.audit.train_students", "softlabel.teachers.KernelLimitTeacher.logits"):
+        monkeypatch.setattr(place, lambda *_, **__: pytest.fail("work was done"))
+    with pytest.raises(InputError):
+        audit(x, y, teacher, **{"width": 10, "iterations": 2} | settings)
 
 
 def failing(result) -> set[str]:

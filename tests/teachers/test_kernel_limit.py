@@ -31,8 +31,7 @@ def brute_force(teacher: KernelLimitTeacher, x: np.ndarray, draws: int = 400_000
     z = np.random.default_rng(123).standard_normal((draws, x.shape[1]))
     points, weights = teacher.points.numpy(), teacher.weights.numpy()
     g = ((z @ points.T > 0) * weights) @ points
-    lengths = np.linalg.norm(g, axis=1)
-    v = g / np.where(lengths > 1e-13, lengths, np.inf)[:, None]
+    v = g / np.hypot(np.linalg.norm(g, axis=1), teacher.smoothing)[:, None]
     terms = (z @ x.T > 0) * (v @ x.T)
     return terms.mean(0), terms.std(0) / np.sqrt(draws)
 
@@ -74,8 +73,7 @@ def test_v_has_norm_1_at_most_and_is_the_margins_own(problem, teacher):
     assert v.shape == (500, 3)
     assert np.linalg.norm(v, axis=1).max() <= 1 + 1e-12
     g = ((z @ x.T > 0) * (found.q * y)) @ x
-    lengths = np.linalg.norm(g, axis=1, keepdims=True)
-    assert v == pytest.approx(np.where(lengths > 1e-12, g / np.maximum(lengths, 1e-12), 0), abs=1e-9)
+    assert v == pytest.approx(g / np.hypot(np.linalg.norm(g, axis=1, keepdims=True), found.smoothing), abs=1e-12)
     assert np.abs(teacher.weights.numpy()).sum() == pytest.approx(1)
 
 
@@ -101,11 +99,12 @@ def test_the_seed_and_the_pairs_decide(problem, teacher):
 def test_saved_and_loaded_it_is_the_same(problem, teacher, tmp_path):
     x, _, _ = problem
     path = tmp_path / "a" / "teacher.safetensors"
-    KernelLimitTeacher(teacher.points, teacher.weights, 0.1, teacher.margin_lower).save(path)
+    KernelLimitTeacher(teacher.points, teacher.weights, teacher.smoothing, 0.1, teacher.margin_lower).save(path)
     loaded = KernelLimitTeacher.load(path)
     assert torch.equal(loaded.points, teacher.points)
     assert torch.equal(loaded.weights, teacher.weights)
     assert (loaded.kappa, loaded.margin_lower) == (0.1, teacher.margin_lower)
+    assert loaded.smoothing == teacher.smoothing > 0
     assert (loaded.logits(x, pairs=100)[0] == 0.1 * teacher.logits(x, pairs=100)[0]).all()
 
 
@@ -131,12 +130,34 @@ def test_files_that_are_none(content, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "metadata", [None, {"format": "softlabel-two-layer-1"}, {"format": "softlabel-kernel-limit-1"}]
+    "metadata", [None, {"format": "softlabel-two-layer-1"}, {"format": "softlabel-kernel-limit-2"}]
 )
 def test_files_of_something_else(metadata, tmp_path):
     path: Path = tmp_path / "t.safetensors"
     save_file({"points": torch.ones(2, 2)}, path, metadata=metadata)
     with pytest.raises(InputError, match="not one of a kernel-limit teacher"):
+        KernelLimitTeacher.load(path)
+
+
+def test_a_file_without_smoothing_is_of_an_earlier_version(tmp_path):
+    path: Path = tmp_path / "t.safetensors"
+    tensors = {"points": torch.ones(2, 2), "weights": torch.ones(2)}
+    save_file(tensors, path, metadata={"format": "softlabel-kernel-limit-1", "kappa": "1.0", "margin_lower": "0.1"})
+    with pytest.raises(InputError, match=r"was written by an earlier version.*compute it again"):
+        KernelLimitTeacher.load(path)
+
+
+@pytest.mark.parametrize("change", [{"smoothing": "0.0"}, {"smoothing": "nan"}, {"smoothing": "wide"}, {"kappa": "0"}])
+def test_files_with_bad_numbers(change, tmp_path, teacher):
+    path: Path = tmp_path / "t.safetensors"
+    numbers = {"smoothing": "0.1", "kappa": "1.0", "margin_lower": "0.1"} | change
+    tensors = {"points": teacher.points, "weights": teacher.weights}
+    save_file(tensors, path, metadata={"format": "softlabel-kernel-limit-2"} | numbers)
+    with pytest.raises(InputError, match=r"must be positive|is damaged"):
+        KernelLimitTeacher.load(path)
+    del tensors["weights"]
+    save_file(tensors | {"weights": torch.ones(1)}, path, metadata={"format": "softlabel-kernel-limit-2"} | numbers)
+    with pytest.raises(InputError, match=r"is damaged|must be"):
         KernelLimitTeacher.load(path)
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import entr
 
 from softlabel.errors import InputError
 from softlabel.networks import TwoLayer
@@ -86,3 +87,51 @@ def test_no_error_check_where_the_teacher_errs():
 def test_unknown_arm():
     with pytest.raises(InputError, match="arm must be 'soft' or 'hard'"):
         a_run(arm="firm")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"step": 4.0}, r"step must lie in \(0, 4\) with soft labels, got 4.0: the certificate divides by 2 − ρ'η"),
+        ({"step": 5.0, "arm": "hard"}, r"step must lie in \(0, 4.911\) with hard labels, got 5.0"),
+        ({"step": np.nan}, "step must lie in"),
+        ({"step": np.inf}, "step must lie in"),
+        ({"step": -1.0}, "step must lie in"),
+        ({"step": 1e-310}, "step is too small for this radius, got 1e-310"),
+        ({"radius": 1e200}, "radius must lie in"),
+        ({"radius": np.nan}, "radius must lie in"),
+        ({"radius": 0.5}, "radius must be at least kappa"),
+        ({"kappa": np.inf}, "kappa must satisfy"),
+        ({"delta": 0.0}, "delta must satisfy"),
+    ],
+)
+def test_what_the_theorem_does_not_cover(changes, message):
+    with pytest.raises(InputError, match=message):
+        a_run(**changes)
+
+
+def test_each_check_says_how_much_rounding_it_allows():
+    """Allowances are positive but for what holds to the bit, and far below anything that a mistake would do."""
+    run, _ = a_run()
+    watcher = Invariants(run)
+    watcher.observe(0, run.start, np.zeros(12))
+    watcher.observe(1, run.start, np.zeros(12))
+    allowances = {check.name: check.allowance for check in watcher.checks()}
+    assert allowances.pop("start") == allowances.pop("flips") == 0
+    assert 0 < allowances.pop("error") < 1e-6  # divided by ψ(κγ), with a γ of a few thousandths
+    assert all(0 < allowance < 1e-11 for allowance in allowances.values())
+    assert 0 < watcher.certificate().rounding < 1e-11
+
+
+def test_losses_keep_their_digits_where_labels_are_nearly_even():
+    """KL(μ(κz) ‖ ½) = (κz)²/8 for tiny κ, far below the rounding of the logarithms it is a difference of."""
+    run, _ = a_run(kappa=1e-9, radius=1e-9)
+    watcher = Invariants(run)
+    loss, error = watcher._loss(np.zeros(12), np.zeros(12))
+    assert loss == pytest.approx(np.mean((1e-9 * run.z) ** 2) / 8, rel=1e-6)
+    assert error < 1e-3 * loss
+    wide, _ = a_run(kappa=30.0, radius=30.0)
+    p = wide.targets
+    for f in (np.zeros(12), np.linspace(-40, 40, 12), 30 * wide.z + 0.3):
+        expected = np.mean(np.logaddexp(0, f) - p * f - entr(p) - entr(1 - p))
+        assert Invariants(wide)._loss(f, np.zeros(12))[0] == pytest.approx(expected, rel=1e-9, abs=1e-12)

@@ -52,7 +52,7 @@ def cone_program(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[float, np
 
 
 def arcs(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """In two dimensions: directions (arcs, 2) in the middle of the arcs on which no point changes side, and their shares.
+    """In two dimensions: directions (arcs, 2) in the middles of the arcs on which no point changes side, and shares.
 
     An expectation over Gaussian directions of anything that depends on 1(z·x > 0) alone is a finite sum over them.
     """

@@ -1,5 +1,6 @@
 """The certified interval on instances whose margin is known, its invariances, and bad input."""
 
+import itertools
 import math
 
 import numpy as np
@@ -157,6 +158,33 @@ def test_the_seed_decides():
     assert one.lower != other.lower
 
 
+def test_work_and_not_the_clock_decides(monkeypatch):
+    """The same numbers under a clock that stands still and one that leaps, with either a generous or a tight limit."""
+    x, y = digits(60)
+    for work_limit in (1e10, 3e8):
+        found = []
+        for pace in (0.0, 1e3):
+            ticks = itertools.count()
+            monkeypatch.setattr("time.perf_counter", lambda pace=pace, ticks=ticks: pace * next(ticks))
+            found.append(margin(x, y, width=0.3, work_limit=work_limit, seed=3))
+        monkeypatch.undo()
+        one, other = found
+        assert (one.lower, one.upper, one.teacher_lower, one.smoothing, one.operations) == (
+            other.lower, other.upper, other.teacher_lower, other.smoothing, other.operations
+        )  # fmt: skip
+        assert (one.q == other.q).all()
+        assert (one.limited_by, one.seconds != other.seconds) == ("work", True)
+        assert one.operations < 3 * work_limit
+
+
+def test_limits_say_what_they_are():
+    x, y = random_points(8, 2, 0)
+    kinds = [
+        margin(x, y, width=0.5, **limits).limited_by for limits in ({"budget": 1}, {"budget": 9, "work_limit": 1e9})
+    ]
+    assert kinds == ["time", "work and time"]
+
+
 @pytest.mark.parametrize("points", [digits(None), two_xor(10)])
 def test_a_tiny_budget_gets_an_honest_interval(points):
     x, y = points
@@ -245,6 +273,10 @@ def test_a_start_counts_its_pairs_once():
         ({"table": np.ones((0, 3)), "y": []}, "table of rows and columns"),
         ({"budget": 0.5}, "budget must be at least 1 second, got 0.5"),
         ({"budget": math.nan}, "budget"),
+        ({"budget": math.inf}, "budget must be finite"),
+        ({"work_limit": 10.0}, "work_limit must be at least 1e6"),
+        ({"work_limit": math.nan}, "work_limit"),
+        ({"work_limit": math.inf}, "work_limit must be finite"),
         ({"width": 0}, r"width must lie in \(0, 1\), got 0"),
         ({"width": 1.5}, "width"),
         ({"confidence": 1.0}, r"confidence must lie in \[0.5, 1\), got 1.0"),

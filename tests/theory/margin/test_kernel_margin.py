@@ -11,6 +11,7 @@ from scipy.optimize import nnls
 from softlabel.theory.kernel import Rows, kernel_matrix
 from softlabel.theory.margin import kernel_margin as function
 from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, labelled_product
+from softlabel.theory.margin.limits import Limits
 from tests.theory.margin.problems import digits, random_points, two_xor
 
 module = sys.modules[KernelMargin.__module__]
@@ -65,12 +66,14 @@ def test_a_growing_working_set_ends_where_all_points_at_once_do(first, added, mo
     assert "points support it" in said[-1]
 
 
-def test_time_that_is_up_leaves_a_valid_bracket(monkeypatch):
+def test_a_limit_that_is_reached_leaves_a_valid_bracket(monkeypatch):
     monkeypatch.setattr(module, "FIRST", 20)
     monkeypatch.setattr(module, "ADDED", 5)
     x, y = digits(150)
     rows = Rows.of(x, torch.float64)
-    cut = function(rows, y, stop=lambda: True)
+    stop = Limits(work=1e6).until(0.0)
+    stop.spend(1.0)
+    cut = function(rows, y, stop=stop)
     assert cut.lower <= by_least_squares(x, y) <= cut.upper
 
 
@@ -109,8 +112,14 @@ def test_cut_short_it_keeps_the_tightest_bracket(monkeypatch):
     x, y = digits(400)
     monkeypatch.setattr(module, "FIRST", 8)
     monkeypatch.setattr(module, "ADDED", 8)
-    said = []
-    cut = function(Rows.of(x, torch.float64), y, stop=lambda: len(said) >= 3, report=said.append)
+    said, limits = [], Limits(work=1e12)
+
+    def report(line: str) -> None:
+        said.append(line)
+        if len(said) == 3:
+            limits.spend(1e12)
+
+    cut = function(Rows.of(x, torch.float64), y, stop=limits.until(1.0), report=report)
     assert len(said) == 3
     uppers = [float(line.split(", ")[1].split("]")[0]) for line in said]
     assert all("[0, " in line for line in said)

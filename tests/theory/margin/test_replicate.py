@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from softlabel.theory.margin.replicate import affordable_pairs, functional_everywhere, solve_replicate
+from softlabel.theory.margin.limits import Limits, unlimited
+from softlabel.theory.margin.replicate import affordable_pairs, functional_everywhere, solve_replicate, solve_teacher
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from tests.theory.margin.problems import digits, norm_of_g
 
@@ -19,7 +20,7 @@ def test_a_sample_of_few_points_never_promises_more_than_all_of_them(tolerance):
     truth = solve_sample(whole, q, tolerance=1e-6).upper
     few = np.zeros(60)
     few[:4] = 0.25
-    found = solve_replicate(points, y, np.arange(4), few, z, tolerance, lambda: False)
+    found = solve_replicate(points, y, np.arange(4), few, z, tolerance, unlimited())
     at_start = norm_of_g(x, y, few, np.concatenate([z.numpy(), -z.numpy()])).mean()
     assert found.gap >= at_start - truth * (1 + 1e-9)
     if tolerance < 0.1:
@@ -32,12 +33,31 @@ def test_functional_everywhere_is_that_of_one_problem():
     q = np.zeros(50)
     q[5:15] = 0.1
     expected = SampleProblem(points, signs, z).evaluate(q, 0.01).functional
-    assert functional_everywhere(points, signs, z, q, 0.01) == pytest.approx(expected, abs=1e-14)
+    assert functional_everywhere(points, signs, z, q, 0.01, unlimited()) == pytest.approx(expected, abs=1e-14)
+
+
+def test_the_smoothed_problem_is_solved_for_all_points():
+    x, y = digits(60)
+    z, points = draw_pairs(200, 64, 3, torch.float64), torch.from_numpy(x)
+    q = solve_teacher(points, y, np.arange(4), np.eye(60)[0], z, 0.01, 1e-3, unlimited())
+    here = SampleProblem(points, torch.from_numpy(y), z).evaluate(q, 0.01)
+    assert q.sum() == pytest.approx(1)
+    assert here.smooth - (here.functional.min() + here.shift) <= 3e-3 * here.smooth  # the gap
 
 
 def test_more_time_allows_more_pairs():
     x, y = digits(100)
     q = np.full(100, 0.01)
     points = torch.from_numpy(x)
-    assert affordable_pairs(points, y, np.arange(50), q, 1e-9) == 64
-    assert affordable_pairs(points, y, np.arange(50), q, 60.0) > 10_000
+    assert affordable_pairs(points, y, np.arange(50), q, Limits(seconds=1), 1e-9) == 64
+    assert affordable_pairs(points, y, np.arange(50), q, Limits(seconds=60), 1.0) > 10_000
+
+
+def test_more_work_allows_more_pairs_whatever_the_clock(monkeypatch):
+    monkeypatch.setattr("time.perf_counter", lambda: pytest.fail("the clock was asked"))
+    x, y = digits(100)
+    points, q = torch.from_numpy(x), np.full(100, 0.01)
+    few, many = (
+        affordable_pairs(points, y, np.arange(50), q, Limits(work=work, began=0.0), 0.1) for work in (1e9, 1e11)
+    )
+    assert 64 < few < many / 50

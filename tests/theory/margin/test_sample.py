@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from softlabel.theory.margin import sample as module
+from softlabel.theory.margin.limits import Limits
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample, unit
 from tests.theory.margin.problems import cone_program, digits, norm_of_g, random_points, two_xor
 
 
-def problem(x, y, z, single=False, dtype=torch.float64):
-    return SampleProblem(*(torch.as_tensor(part, dtype=dtype) for part in (x, y, z)), single=single)
+def problem(x, y, z, single=False, dtype=torch.float64, **options):
+    return SampleProblem(*(torch.as_tensor(part, dtype=dtype) for part in (x, y, z)), single=single, **options)
 
 
 def naive(x, y, z, q, smoothing=0.0):
@@ -146,13 +147,10 @@ def test_stops_when_told_with_valid_bounds():
     x, y = digits(60)
     sample = problem(x, y, draw_pairs(100, 64, 0, torch.float64))
     full = solve_sample(sample, np.ones(60), tolerance=1e-6)
-    asked = []
-
-    def stop():
-        asked.append(1)
-        return len(asked) > 3
-
-    part = solve_sample(sample, np.ones(60), tolerance=1e-6, stop=stop)
+    limits = Limits(work=1e6)
+    counted = problem(x, y, draw_pairs(100, 64, 0, torch.float64), spend=limits.spend)
+    limits.work = limits.spent + 8 * counted.operations
+    part = solve_sample(counted, np.ones(60), tolerance=1e-6, stop=limits.until(1.0))
     assert part.evaluations < full.evaluations
     assert part.lower <= full.upper
     assert full.lower <= part.upper

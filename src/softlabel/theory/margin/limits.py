@@ -16,7 +16,7 @@ from softlabel.errors import require
 
 # What a call, and a pair of directions in it, cost whatever their sizes: the counts then follow the time.
 CALL, ROW = 2e6, 2e3
-GRACE_SECONDS, GRACE_WORK = 5.0, 3e10  # a stage that may go on for a while gets at least that
+GRACE_SECONDS, GRACE_WORK = 5.0, 1e10  # a stage that may go on for a while gets at least that
 
 
 @dataclass

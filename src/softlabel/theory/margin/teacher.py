@@ -25,8 +25,9 @@ for a v that is computed: where the optimal q makes G vanish on a set of directi
 whatever rounding or the last digits of q make of it.
 
 What is certified does not rest on this: q and s are chosen on directions of their own, and γ(v) is then bounded on
-fresh ones, by the means of y_i⟨v, φ_i⟩ over them, each with an empirical Bernstein bound; over points and looks they are
-joined by Bonferroni, and what rounding can do is taken off (`theory.margin.rounding`). No approximation is involved.
+fresh ones, by the means of y_i⟨v, φ_i⟩ over them, each with an empirical Bernstein bound; over points and looks they
+are joined by Bonferroni, and what rounding can do is taken off (`theory.margin.rounding`). No approximation
+is involved.
 """
 
 import itertools
@@ -118,7 +119,7 @@ def teacher_margin(
     """A lower bound on γ(v) = min_i y_i E⟨v, φ_i⟩, and for every point y_i z_i with its standard error.
 
     The draws double from look to look. At look k, each of the n points has a bound that fails with probability at most
-    failure/(n·2^k), so all of them hold together with probability ≥ 1 − failure, whichever are made use of. Points whose
+    failure/(n·2^k), so all of them hold together with probability ≥ 1 − failure, whichever are used. Points whose
     bound lies above the smallest of the upper ends are left alone from then on. Of each pair ±z, one sees x_i, so the
     pair's mean of ⟨v, φ_i⟩ is ½⟨v(±z), x_i⟩, in an interval of length ‖x_i‖.
 

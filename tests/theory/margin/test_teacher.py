@@ -1,0 +1,181 @@
+"""The smoothed teacher: its v, the bound on its margin, and certificates against exact values in the plane."""
+
+import numpy as np
+import pytest
+import torch
+
+from softlabel.errors import InputError
+from softlabel.teachers import KernelLimitTeacher
+from softlabel.theory.kernel import kernel_matrix
+from softlabel.theory.margin import TeacherField, margin
+from softlabel.theory.margin.fresh import ControlledMean, Directions, carrying
+from softlabel.theory.margin.limits import Limits
+from softlabel.theory.margin.rounding import Rounding
+from softlabel.theory.margin.teacher import LEAST_PAIRS, observe_alignment, teacher_margin
+from tests.theory.margin.problems import (
+    arcs,
+    digits,
+    exact_alignment,
+    exact_margin,
+    norm_of_g,
+    plane_points,
+    random_points,
+    two_xor,
+)
+
+SINE = (np.sqrt(5) - 1) / 2
+LOSS = SINE / np.sqrt(1 - SINE**2) * (1 - SINE)  # c of the module's docstring
+
+
+def field_of(x, y, q, smoothing=0.01):
+    return TeacherField(*carrying(torch.from_numpy(x), y, q), smoothing)
+
+
+def smoothed_v(x, y, q, smoothing):
+    def v(z):
+        g = (z @ x.T > 0) @ (x * (q * y)[:, None])
+        return g / np.sqrt((g * g).sum(1, keepdims=True) + smoothing**2)
+
+    return v
+
+
+def brute_force(x, y, q, smoothing, draws=400_000, seed=99):
+    """y_i E⟨v, φ_i⟩ with standard errors, by the definition."""
+    z = np.random.default_rng(seed).standard_normal((draws, x.shape[1]))
+    aligned = y * (z @ x.T > 0) * (smoothed_v(x, y, q, smoothing)(z) @ x.T)
+    return aligned.mean(0), aligned.std(0) / np.sqrt(draws)
+
+
+def certify(x, y, q, smoothing, seed=3, **settings):
+    settings = {"rounding": Rounding(*x.shape, 1.0), "failure": 0.01, "precision": 0.1} | settings
+    return teacher_margin(
+        field_of(x, y, q, smoothing), Directions(x.shape[1], seed), torch.from_numpy(x), y, **settings
+    )
+
+
+def test_the_constant_of_the_bound():
+    r = np.geomspace(1e-3, 1e3, 200_001)
+    assert (r - r**2 / np.sqrt(1 + r**2)).max() == pytest.approx(LOSS, abs=1e-8)
+    assert pytest.approx(0.30028, abs=1e-5) == LOSS
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_on_what_smoothing_costs(seed):
+    """γ* ≥ γ(v) = E[‖G‖²/√(‖G‖²+s²)] − g(q) ≥ F(q) − cs − g(q), exactly, in the plane."""
+    x, y = plane_points(seed)
+    gamma, best = exact_margin(x, y)
+    z, shares = arcs(x)
+    rng = np.random.default_rng(seed)
+    for q in (np.maximum(best, 0) / np.maximum(best, 0).sum(), rng.dirichlet(np.ones(len(x)))):
+        for s in (gamma / 2, gamma / 16, 0.3):
+            lengths = norm_of_g(x, y, q, z)
+            roots = np.hypot(lengths, s)
+            margins = y * exact_alignment(x, x, smoothed_v(x, y, q, s))
+            gap = shares @ roots - (margins.min() + shares @ (s**2 / roots))
+            assert gap >= -1e-12
+            assert margins.min() == pytest.approx(shares @ (lengths**2 / roots) - gap, abs=1e-12)
+            assert margins.min() >= shares @ lengths - LOSS * s - gap - 1e-12
+            assert margins.min() <= gamma + 1e-7
+
+
+def test_v_is_its_definition_and_asks_for_a_smoothing():
+    x, y = random_points(12, 4, 0)
+    q = np.random.default_rng(0).dirichlet(np.ones(12)) * (np.arange(12) > 3)
+    z = np.random.default_rng(1).standard_normal((50, 4))
+    assert field_of(x, y, q, 0.02).v(torch.from_numpy(z)).numpy() == pytest.approx(
+        smoothed_v(x, y, q, 0.02)(z), abs=1e-14
+    )
+    for smoothing in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(InputError, match="smoothing must be positive"):
+            field_of(x, y, q, smoothing)
+
+
+@pytest.mark.parametrize("points", [random_points(8, 2, 0), random_points(12, 4, 5), two_xor(4)])
+def test_teacher_margin_equals_brute_force(points):
+    x, y = points
+    q = np.random.default_rng(2).dirichlet(np.full(len(x), 20.0))
+    aligned, error = brute_force(x, y, q, 0.02)
+    lower, value, errors = certify(x, y, q, 0.02, precision=0.5)
+    assert (np.abs(value - aligned) <= 4.5 * np.hypot(errors, error)).all()
+    assert lower <= aligned.min() + 4 * error.max()
+
+
+def test_certificates_hold_where_every_point_is_the_worst():
+    x, y = two_xor(4)
+    q = np.full(16, 1 / 16)
+    aligned, error = brute_force(x, y, q, 0.02)
+    truth = aligned.mean()
+    assert aligned == pytest.approx(truth, abs=5 * error.max())
+    lowers = [certify(x, y, q, 0.02, seed, failure=0.2, precision=0.2)[0] for seed in range(20)]
+    assert max(lowers) <= truth + 4 * error.max()
+    assert min(lowers) >= 0.7 * truth
+
+
+def test_a_limit_ends_it_with_a_wider_bound():
+    x, y = two_xor(4)
+    q = np.full(16, 1 / 16)
+    truth = brute_force(x, y, q, 0.02)[0].min()
+    stop = Limits(work=1e6).until(0.0)
+    stop.spend(1.0)
+    short = certify(x, y, q, 0.02, stop=stop)[0]
+    long = certify(x, y, q, 0.02, stop=Limits(work=5e9).until(1.0))[0]
+    assert short < long <= truth + 1e-3
+
+
+@pytest.mark.parametrize("pairs", [5, 16, 100, 1000])
+def test_alignment_takes_the_draws_asked_for(pairs):
+    x, y = random_points(10, 3, 3)
+    q = np.full(10, 0.1)
+    mean = ControlledMean(y * (kernel_matrix(x) @ (q * y)))
+    observe_alignment(field_of(x, y, q), Directions(3, 0), torch.from_numpy(x), torch.from_numpy(y), mean, pairs)
+    assert mean.count == pairs
+
+
+def test_alignment_ends_when_told_but_not_before_it_can_judge(monkeypatch):
+    monkeypatch.setattr("softlabel.theory.margin.teacher.BLOCK_NUMBERS", 64 * 100)
+    x, y = random_points(40, 5, 1)
+    mean = ControlledMean(np.zeros(40))
+    stop = Limits(work=1e6).until(0.0)
+    field = field_of(x, y, np.full(40, 1 / 40))
+    observe_alignment(field, Directions(5, 0), torch.from_numpy(x), torch.from_numpy(y), mean, 10_000, stop)
+    assert mean.count == LEAST_PAIRS
+
+
+@pytest.mark.parametrize("seed", range(28))
+def test_what_is_certified_is_true_of_the_teacher_that_is_returned(seed):
+    """Random sets in the plane, some of them nearly degenerate: the certificate against the exact finite sum."""
+    x, y = plane_points(seed)
+    found = margin(x, y, width=0.2, work_limit=1.5e9, seed=seed)
+    gamma, _ = exact_margin(x, y)
+    teacher = KernelLimitTeacher.of(found, x, y)
+    exact = y * exact_alignment(x, teacher.points.numpy(), teacher.v)
+    assert teacher.margin_lower == found.teacher_lower
+    assert found.teacher_lower <= exact.min()
+    assert exact.min() <= gamma + 1e-7
+    assert found.lower <= gamma + 1e-7 <= found.upper + 2e-7
+    if seed % 4 == 0 and gamma > 0.03:  # neither degenerate nor so small that the work would not do
+        assert exact.min() >= 0.9 * gamma
+
+
+def test_features_that_nearly_cancel():
+    """(1,0), (0,1), (1,1)/√2 with weights ∝ (1 + 1e-6, 1, −√2): G is 1e-7 on an eighth of all directions.
+
+    The labels must be those of the v that students are compared with: one definition, one precision.
+    """
+    x = np.array([[1, 0], [0, 1], [np.sqrt(0.5), np.sqrt(0.5)]])
+    weights = np.array([1 + 1e-6, 1, -np.sqrt(2)])
+    for smoothing in (1e-9, 1e-7, 1e-3):
+        teacher = KernelLimitTeacher(torch.from_numpy(x), torch.from_numpy(weights / np.abs(weights).sum()), smoothing)
+        z = np.random.default_rng(0).standard_normal((200_000, 2))
+        terms = (z @ x.T > 0) * (teacher.v(z) @ x.T)
+        exact = exact_alignment(x, x, teacher.v)
+        assert terms.mean(0) == pytest.approx(exact, abs=5e-3)
+        value, error = teacher.logits(x)
+        assert (np.abs(value - exact) <= 5 * error + 1e-12).all()
+
+
+def test_digits_keep_more_of_their_margin_than_half():
+    x, y = digits(60)
+    found = margin(x, y, width=0.2, work_limit=1e11)
+    assert found.teacher_lower > 0.5 * found.lower
+    assert 0 < found.smoothing < found.upper
