@@ -13,7 +13,6 @@ from softlabel.studies.doctor.runs import ledger_groups
 from softlabel.studies.doctor.signatures import OPEN, examine_group
 from softlabel.studies.practice import Held, Recipe, StudentCell, measure_students, train_cells
 from softlabel.studies.practice.students import course_numbers
-from softlabel.studies.running import open_ledger
 from softlabel.studies.verdict import verdict
 from softlabel.teachers.answers import TeacherAnswers
 from tests.lab.toys import toy
@@ -139,7 +138,7 @@ def test_a_finished_verdict(tmp_path, held):
     assert not names(found) & {SHORT, "step too large", "dead neurons", "failed work", "radius too small"}
     assert "of verdict" in found.examined[0]
     assert not [one for one in found.findings if one.name == "unfinished run"]
-    with open_ledger(tmp_path / "run") as ledger:
+    with Ledger(tmp_path / "run" / "ledger.sqlite") as ledger:
         ledger._db.execute("DELETE FROM outcomes WHERE bundle IN (SELECT key FROM bundles WHERE stage != 'choose')")
         ledger._db.execute("DELETE FROM bundles WHERE stage != 'choose'")
     (finding,) = [one for one in doctor(tmp_path / "run").findings if one.name == "unfinished run"]
