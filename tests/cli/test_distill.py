@@ -1,14 +1,22 @@
 """`softlabel distill`: what it prints and leaves, how it goes on, and what it says to bad input."""
 
 import json
+import os
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
+import torch
+from onnx import TensorProto, helper, numpy_helper
 
 from softlabel.cli.main import run
 from softlabel.data.image_sets import load_images
+from softlabel.errors import InputError
 from softlabel.export import load_student
+from softlabel.networks.deep import CachedLogits, Images
+from softlabel.studies.distilling import cut, distill, open_teacher
+from softlabel.teachers.logit_files import save_logits
 
 FAST = ["--student", "resnet8", "--width", "0.25", "--epochs", "2", "--precision", "float32"]
 
@@ -147,3 +155,74 @@ def test_a_folder_with_other_things_is_left_alone(capsys, tmp_path):
     assert run(["distill", "digits", "--teacher", "resnet8", *FAST, "--out", str(tmp_path)]) == 2
     assert "holds other things (thesis.txt)" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "fault"),
+    [(".npy", "swapped"), (".npy", "shuffled"), (".safetensors", "swapped"), (".safetensors", "shuffled"),
+     (".onnx", "swapped")],
+)  # fmt: skip
+def test_a_teacher_of_other_rows_or_classes_is_refused(capsys, arrays, tmp_path, suffix, fault):
+    held = load_images("digits", "3,8")
+    logits = np.where(np.eye(2)[held.labels] > 0, 2.0, -2.0).astype(np.float32)
+    logits = logits[:, ::-1] if fault == "swapped" else np.random.default_rng(0).permutation(logits)
+    path = tmp_path / f"teacher{suffix}"
+    if suffix == ".npy":
+        np.save(path, logits)
+    elif suffix == ".safetensors":
+        whole = Images.of(held.pixels, held.labels, 2)
+        save_logits(path, CachedLogits(torch.from_numpy(logits.copy()), whole.fingerprint), "mine")
+    else:
+        write_linear(path, held, -1.0)
+    assert (
+        run(["distill", str(arrays / "images.npz"), "--teacher", str(path), *FAST, "--out", str(tmp_path / "o")]) == 2
+    )
+    captured = capsys.readouterr()
+    assert f"teacher '{path}' agrees with the given labels in" in captured.err.splitlines()[-1]
+    message = {"swapped": "columns in the order of the classes", "shuffled": "in another order"}[fault]
+    assert message in captured.err.splitlines()[-1]
+    assert not (tmp_path / "o").exists()
+
+
+def write_linear(path, held, sign):
+    """The least-squares classifier of the images as an ONNX model; sign −1 swaps its columns."""
+    flat = held.pixels.reshape(len(held), -1)
+    solved = np.linalg.lstsq(flat, 2.0 * held.labels - 1, rcond=1e-3)[0].astype(np.float32)
+    table = sign * np.stack([-solved, solved], axis=1)
+    nodes = [helper.make_node("Flatten", ["x"], ["flat"], axis=1), helper.make_node("MatMul", ["flat", "w"], ["z"])]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, 8, 8])],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n", 2])], [numpy_helper.from_array(table, "w")],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+
+
+def test_the_same_teacher_with_its_columns_in_order_is_taken(arrays, tmp_path):
+    held = load_images("digits", "3,8")
+    write_linear(tmp_path / "t.onnx", held, 1.0)
+    parts = cut(held, 0)
+    assert open_teacher(tmp_path / "t.onnx", None, 1.0, held, parts).teacher is not None
+    with pytest.raises(InputError, match="are its columns in the order of the classes"):
+        distill(parts, lambda pixels: 5 * (0.5 - torch.eye(2)[label_of(pixels, parts)]), torch.nn.Identity())
+
+
+def label_of(pixels, parts):
+    known = {
+        image.numpy().tobytes(): int(label) for image, label in zip(parts.train.pixels, parts.train.labels, strict=True)
+    }
+    return torch.tensor([known[image.contiguous().numpy().tobytes()] for image in pixels])
+
+
+@pytest.mark.parametrize("labels", [np.array([0.0, np.nan] * 20), np.array([0.5, 1.0] * 20)])
+def test_labels_of_images_that_are_no_classes(capsys, tmp_path, labels):
+    np.savez(tmp_path / "i.npz", images=np.random.default_rng(0).random((40, 8, 8)), labels=labels)
+    assert run(["distill", str(tmp_path / "i.npz"), "--teacher", "resnet8", *FAST]) == 2
+    assert "20 labels are missing, infinite or not whole numbers" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_pipe_is_no_teacher(capsys, arrays, tmp_path):
+    for suffix in (".npy", ".safetensors", ".onnx"):
+        os.mkfifo(tmp_path / f"t{suffix}")
+        call = ["distill", str(arrays / "images.npz"), "--teacher", str(tmp_path / f"t{suffix}"), *FAST]
+        assert run(call) == 2
+        assert "is a named pipe, and only regular files are read" in capsys.readouterr().err.splitlines()[-1]

@@ -1,5 +1,8 @@
 """Images from names, arrays and folders; what is refused, and how."""
 
+import os
+import socket
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -110,3 +113,37 @@ def test_bad_sources(tmp_path):
     (path / "dog" / "z.png").unlink()
     with pytest.raises(InputError, match="empty' holds no images"):
         load_images(path)
+
+
+@pytest.mark.parametrize("shape", [(5, 3, 9, 3), (5, 1, 4, 4), (5, 4, 4, 3), (5, 8, 9, 10), (5, 2, 8, 8), (5, 8, 8, 2)])
+def test_channels_that_cannot_be_told_are_not_guessed(tmp_path, shape):
+    np.savez(tmp_path / "a.npz", images=np.zeros(shape, np.uint8), labels=np.arange(5) % 2)
+    with pytest.raises(InputError, match=r"channels cannot be told from height and width .*images.transpose"):
+        load_images(tmp_path / "a.npz")
+
+
+def named_socket(path):
+    held = socket.socket(socket.AF_UNIX)
+    held.bind(os.path.relpath(path))
+    held.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (os.mkfifo, "is a named pipe, and only regular files are read"),
+        (lambda path: path.symlink_to("/dev/zero"), "is a device, and only regular files are read"),
+        (named_socket, "is a socket, and only regular files are read"),
+        (lambda path: path.mkdir(), "is a folder"),
+        (lambda path: path.write_bytes(b""), r"is empty \(0 bytes\)"),
+        (lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 90), "cannot be read as an image"),
+        (lambda path: path.symlink_to("nowhere"), "there is no file"),
+    ],
+)
+def test_only_pictures_in_regular_files_are_opened(tmp_path, monkeypatch, make, message):
+    monkeypatch.chdir(tmp_path)
+    path = folder(tmp_path / "pets")
+    make(path / "dog" / "z.png")
+    with pytest.raises(InputError, match=message) as caught:
+        load_images(path)
+    assert "\n" not in str(caught.value)

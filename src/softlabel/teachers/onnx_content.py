@@ -104,6 +104,8 @@ def _check(found: OnnxContent) -> None:
     require(bool(graph.node) and bool(graph.output), f"{who} cannot be read as an ONNX model: it has no outputs")
     constants = {tensor.name for tensor in graph.initializer}
     require(any(entry.name not in constants for entry in graph.input), f"{who} takes no input, so it is no classifier")
+    for node in _nodes(found.model):  # text that is no UTF-8 is an error when it is looked at
+        _ = node.name, node.domain, list(node.input), list(node.output), [each.name for each in node.attribute]
     loops = {node.op_type for node in _nodes(found.model) if node.op_type in _LOOPS}
     require(
         not loops,

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,15 @@ from softlabel.numerics.local_files import bounded_memory, reason_of
 QUICK = 0.05  # seconds; a call that lasts no longer needs no thread of its own
 PATIENCE = 5.0  # seconds that an interrupted call has to stop
 _SILENT = 4
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An input or output as a model declares it; a side of its shape is a number, a name, or None."""
+
+    name: str
+    type: str
+    shape: tuple[int | str | None, ...]
 
 
 class Runtime:
@@ -31,12 +41,12 @@ class Runtime:
 
         try:
             self.session = interruptible(opened, lambda: None)
-            self.inputs, self.outputs = self.session.get_inputs(), self.session.get_outputs()
-            names = [entry.name for entry in (*self.inputs, *self.outputs)]
+            self.inputs = [Declared(one.name, one.type, tuple(one.shape or ())) for one in self.session.get_inputs()]
+            self.outputs = [Declared(one.name, one.type, tuple(one.shape or ())) for one in self.session.get_outputs()]
         except Exception as problem:
             raise InputError(f"{who} cannot be read as an ONNX model: {reason_of(problem)}") from None
         require(len(self.inputs) > 0, f"{who} takes no input, so it is no classifier")
-        require(len(names) > len(self.inputs), f"{who} has no output, so it is no classifier")
+        require(len(self.outputs) > 0, f"{who} has no output, so it is no classifier")
         self.options = onnxruntime.RunOptions
         self.quick_rows = 0
 
@@ -73,12 +83,13 @@ def interruptible(work: Callable[[], Any], stop: Callable[[], None]) -> Any:
             failed.append(problem)
 
     thread = threading.Thread(target=run, daemon=True, name="softlabel-onnx")
-    thread.start()
     try:
+        thread.start()
         thread.join()
     except BaseException:
         stop()
-        thread.join(PATIENCE)
+        if thread.is_alive():
+            thread.join(PATIENCE)
         raise
     if failed:
         raise failed[0]

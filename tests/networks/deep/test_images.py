@@ -70,3 +70,44 @@ def test_bad_images(pixels, labels, message):
 def test_labels_beyond_the_classes():
     with pytest.raises(InputError, match=r"0 … 1 \(2 classes\), got 0 to 2"):
         Images.of(np.zeros((2, 4, 4)), [0, 2], classes=2)
+
+
+def test_images_of_bytes_in_any_layout_are_the_same():
+    """(10, 32, 32, 3) is ten color images, not images of 32 channels; bytes are fractions of 255."""
+    table = np.random.default_rng(0).integers(0, 256, (10, 32, 32, 3), dtype=np.uint8)
+    last, first = Images.of(table, np.arange(10)), Images.of(table.transpose(0, 3, 1, 2), np.arange(10))
+    assert last.shape == first.shape == (3, 32, 32)
+    assert last.fingerprint == first.fingerprint
+    assert last.pixels.numpy() == pytest.approx(table.transpose(0, 3, 1, 2) / 255, abs=1e-6)
+    gray = Images.of(table[..., 0], np.arange(10))
+    assert gray.shape == (1, 32, 32)
+    assert float(gray.pixels.max()) == pytest.approx(table[..., 0].max() / 255)
+    assert Images.of(table.astype(np.int64), np.arange(10)).fingerprint == first.fingerprint
+
+
+def test_fractions_are_taken_as_they_are():
+    table = np.random.default_rng(0).normal(size=(4, 9, 9, 3)).astype(np.float32)
+    assert Images.of(table, [0, 1, 0, 1]).pixels.numpy() == pytest.approx(table.transpose(0, 3, 1, 2))
+
+
+def test_a_layout_may_be_named():
+    table = np.random.default_rng(0).random((5, 4, 4, 3)).astype(np.float32)
+    with pytest.raises(InputError, match="channels cannot be told from height and width"):
+        Images.of(table, np.arange(5))
+    assert Images.of(table, np.arange(5), layout="channels_last").shape == (3, 4, 4)
+    assert Images.of(table, np.arange(5), layout="channels_first").shape == (4, 4, 3)
+    with pytest.raises(InputError, match="layout must be one of auto"):
+        Images.of(table, np.arange(5), layout="NHWC")
+
+
+@pytest.mark.parametrize("labels", [[0, np.nan], [0, np.inf], ["a", "b"], [None, 1]])
+def test_labels_that_are_no_whole_numbers(labels):
+    with pytest.raises(InputError, match="labels must be whole numbers"):
+        Images.of(np.zeros((2, 8, 8)), labels)
+
+
+def test_pixels_beyond_bytes_are_refused():
+    with pytest.raises(InputError, match="pixels must be whole numbers up to 255"):
+        Images.of(np.full((2, 8, 8), 1000), [0, 1])
+    with pytest.raises(InputError, match="images must be numbers"):
+        Images.of(np.full((2, 8, 8), "a"), [0, 1])
