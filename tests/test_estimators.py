@@ -387,7 +387,7 @@ def test_weights_that_cannot_be(make, weights, message):
         ({"step": "fast"}, "step must be a number, got 'fast'"),
         ({"smoothing": 1.0}, "smoothing must lie in"),
         ({"temperature_on": "teacher"}, "temperature_on must be 'labels' or 'both'"),
-        ({"epochs": 0}, "epochs must be ≥ 1"),
+        ({"epochs": 0}, "epochs must be a whole number from 1"),
         ({"epochs": "many"}, "epochs must be a whole number, got 'many'"),
         ({"batch_size": 0}, "batch_size must be a whole number ≥ 1"),
         ({"batch_size": "small"}, "batch_size must be a whole number, got 'small'"),

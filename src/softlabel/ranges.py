@@ -21,7 +21,10 @@ def check_count(number: object, parameter: str, *, least: int = 1, most: int = L
     require(holds, f"{parameter} must be a whole number from {least} to {most:,}, got {number}")
 
 
-def check_positive(number: object, parameter: str, least: float = SMALLEST, most: float = LARGEST) -> None:
+def check_positive(
+    number: object, parameter: str, least: float = SMALLEST, most: float = LARGEST, remedy: str | None = None
+) -> None:
     """Raise `InputError` unless this is a positive number of the range, by default one that float32 holds."""
     holds = isinstance(number, Real) and least <= float(number) <= most
-    require(holds, f"{parameter} must be a positive number from {least:g} to {most:g}, got {number}")
+    remedy = remedy or f"{least:g} to {most:g} is allowed"
+    require(holds, f"{parameter} must be a positive number, got {number}; {remedy}")

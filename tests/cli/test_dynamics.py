@@ -104,12 +104,12 @@ def test_choices_agree_with_theory_and_stages_do_not_multiply(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--strength", "-1"], "--strength must lie between 0 and inf"),
+        (["--strength", "-1"], "--strength must lie between 0 and 1e+30"),
         (["--step", "0"], "--step must be a positive number"),
         (["--start", "nowhere"], "unknown start 'nowhere'"),
         (["--activation", "step"], "unknown activation 'step'"),
         (["--width", "30"], "width must lie between 1 and the teacher's 20, got 30"),
-        (["--start-scale", "0"], "scale must be positive"),
+        (["--start-scale", "0"], "--start-scale must be a positive number"),
         (["--widths", "20"], "widths must be at least two"),
         (["--strengths", "1"], "strengths must be at least two"),
         (["--strengths", "-1,1"], "--strengths must be numbers from 0 on or inf"),

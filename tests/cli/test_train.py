@@ -80,7 +80,7 @@ def test_a_table_with_soft_labels(tmp_path, capsys):
         (["--soft-labels", "short.npy"], "have 59 rows, the training data has 60"),
         (["--soft-labels", "none.npy"], "there is no file 'none.npy'"),
         (["--soft-labels", "cut.npy"], "is not a readable NPY file"),
-        (["--epochs", "0"], "epochs must be ≥ 1"),
+        (["--epochs", "0"], "--epochs must be a whole number from 1"),
         (["--batch-size", "0"], "--batch-size must be"),
         (["--optimiser", "sgd"], "unknown optimiser 'sgd'"),
     ],

@@ -360,7 +360,7 @@ X, LABELS = problem()
         ({"students": []}, "list is empty"),
         ({"students": [Student(width=4, labels="tutor")]}, "unknown label array 'tutor'"),
         ({"iterations": None}, "either iterations"),
-        ({"iterations": 0}, "must be ≥ 1"),
+        ({"iterations": 0}, "iterations must be a whole number from 1"),
         ({"epochs": 3}, "either iterations"),
         ({"optimiser": "adamm"}, "did you mean 'adam'"),
         ({"precision": "float16"}, "precision must be"),

@@ -154,7 +154,7 @@ def test_too_long_a_step_is_named():
     ("make", "message"),
     [
         (lambda x: PrivilegedStudent(np.ones((3, 6)), np.ones(3), 0.5), "needs privileged knowledge"),
-        (lambda x: PrivilegedStudent(np.ones((3, 6)), np.ones(3), -0.5), "λ must be ≥ 0"),
+        (lambda x: PrivilegedStudent(np.ones((3, 6)), np.ones(3), -0.5), "strength must lie between 0 and"),
         (lambda x: PrivilegedStudent(np.ones((2, 6)), np.ones(3)), "hidden weights must be"),
         (lambda x: PrivilegedStudent(np.ones((3, 4)), np.ones(3)), "have 4 columns, inputs have 6"),
         (lambda x: PrivilegedStudent(np.ones((3, 6)), np.ones(3), 1.0, np.ones((3, 2))), r"= \(3, 20\)"),

@@ -49,7 +49,7 @@ class Student:
         check_positive(self.temperature, "temperature", *TEMPERATURES)
         check_positive(self.step, "step")
         if self.radius is not None:
-            check_positive(self.radius, "radius")
+            check_positive(self.radius, "radius", remedy="use radius=None to train without projection")
         require(0 <= self.smoothing < 1, f"smoothing must lie in [0, 1), got {self.smoothing}")
         require(
             self.temperature_on in ("labels", "both"),

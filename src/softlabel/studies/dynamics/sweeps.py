@@ -119,6 +119,8 @@ def width_sweep(
 def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], student: Student) -> Sweep:
     """Where the student ends and how fast, along λ (section 2.7)."""
     require(len(strengths) >= 2, f"strengths must be at least two, got {len(strengths)}")
+    for strength in strengths:
+        check_strength(strength)
     rows = []
     for seed in student.seeds:
         problem = kernel_problem(student.knowing(x, y, seed), x, y)
@@ -191,6 +193,7 @@ def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], stu
 def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], student: Student) -> Sweep:
     """Starts moved away from the known units by shift × scale × N(0, 1): what giving up Assumption 4 costs."""
     require(len(shifts) >= 2, f"distances must be at least two, got {len(shifts)}")
+    require(max(shifts) <= SCALES[1], f"distances must be at most {SCALES[1]:g}, got {max(shifts)}")
     rows = []
     for seed in student.seeds:
         near = student.knowing(x, y, seed)
