@@ -2,6 +2,7 @@
 
 import io
 import textwrap
+from typing import Any
 
 import numpy as np
 import torch
@@ -66,10 +67,10 @@ def numpy_weights(model: StudentModel) -> bytes:
     dtype = np.float64 if model.network.hidden.dtype == torch.float64 else np.float32
     arrays = {name: getattr(layers, name).astype(dtype) for name in ("hidden", "hidden_bias", "output", "output_bias")}
     scale = {name: part for name in ("shift", "spread") if (part := getattr(layers, name)) is not None}
-    about = {"format": NPZ_FORMAT, "activation": model.network.activation, "scale": model.scaler.how}
+    about: dict[str, Any] = {"format": NPZ_FORMAT, "activation": model.network.activation, "scale": model.scaler.how}
     about |= {name: np.nan if value is None else value for name, value in model.softening.to_dict().items()}
-    if model.columns is not None:
-        about["columns"] = model.columns
+    about |= {"classes": model.classes} | ({} if model.columns is None else {"columns": model.columns})
     held = io.BytesIO()
-    np.savez(held, classes=np.array(model.classes), **arrays, **scale, **{k: np.array(v) for k, v in about.items()})
+    written: dict[str, Any] = arrays | scale | {name: np.array(value) for name, value in about.items()}
+    np.savez(held, **written)
     return held.getvalue()

@@ -168,6 +168,7 @@ def _softened(judged: Judgement) -> list[str]:
     remarks = (
         found.chosen.softening.remark(f"Students of the arm '{NAMES[arm]}'", found.numbers["calibration_error"])
         for arm, found in judged.arms.items()
+        if arm != "smooth"  # there for comparison alone
     )
     return [remark for remark in remarks if remark]
 
