@@ -9,6 +9,7 @@ import pytest
 from softlabel.errors import InputError, SoftlabelError
 from softlabel.lab import Ledger, Progress, claim_folder, cores, make_executor, read_results, run_study
 from softlabel.lab.executors import Serial
+from softlabel.lab.folder import holds_folder
 from tests.faults.disks import files_up_to
 from tests.lab.toys import contents, toy
 
@@ -283,3 +284,17 @@ def test_bad_executors(name, workers, scheduler, message):
 
 def test_there_is_a_core():
     assert cores() >= 1
+
+
+def test_a_function_with_a_folder_holds_it_unless_its_caller_does(tmp_path):
+    @holds_folder
+    def work(depth: int, *, folder=None) -> int:
+        if depth:
+            with pytest.raises(InputError, match="in use by another driver"), claim_folder(tmp_path / "run", {"a": 1}):
+                pass
+            return work(depth - 1, folder=folder)
+        return 7
+
+    assert work(1, folder=str(tmp_path / "run")) == work(0) == 7
+    with claim_folder(tmp_path / "other", {"a": 1}):
+        assert work(0, folder=tmp_path / "other") == 7
