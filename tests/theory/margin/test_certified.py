@@ -98,7 +98,7 @@ def test_the_smallest_xor_by_hand():
 def test_intervals_hold_the_margin_for_every_seed():
     """γ* = 1/6 is known; F is the same on most directions, so that rounding too is put to the test."""
     x, y = two_xor(3)
-    found = [margin(x, y, seed=seed) for seed in range(20)]
+    found = [margin(x, y, seed=seed, work_limit=1e9) for seed in range(20)]
     assert all(one.lower <= 1 / 6 <= one.upper for one in found)
     assert all(one.teacher_lower <= 1 / 6 for one in found)
 
@@ -106,7 +106,7 @@ def test_intervals_hold_the_margin_for_every_seed():
 def test_intervals_hold_as_often_as_they_say():
     x, y = two_xor(5)
     truth, error = uniform_norm(5, 300_000)
-    found = [margin(x, y, seed=seed, width=0.15, confidence=0.5) for seed in range(14)]
+    found = [margin(x, y, seed=seed, width=0.15, confidence=0.5, work_limit=4e9) for seed in range(14)]
     assert sum(one.lower - 3 * error <= truth <= one.upper + 3 * error for one in found) >= 7
 
 
@@ -133,18 +133,19 @@ def test_two_points_by_hand():
 def test_rotation_and_flipped_labels_change_nothing():
     x, y = random_points(20, 4, 3)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
-    plain = margin(x, y)
-    for other in (margin(x @ turn, y), margin(x, -y), margin(np.hstack([x, np.zeros((20, 7))]), y)):
+    limit = {"work_limit": 4e9}
+    plain, flipped = margin(x, y, **limit), margin(x, -y, **limit)
+    for other in (margin(x @ turn, y, **limit), flipped, margin(np.hstack([x, np.zeros((20, 7))]), y, **limit)):
         check_order(other)
         assert other.lower <= plain.upper
         assert plain.lower <= other.upper
         assert other.kernel == pytest.approx(plain.kernel, rel=2e-4)
-    assert margin(x, -y).lower == pytest.approx(plain.lower, rel=1e-5)
+    assert flipped.lower == pytest.approx(plain.lower, rel=1e-5)
 
 
 def test_margins_grow_with_the_points():
     x, y = random_points(20, 4, 3)
-    plain, half = margin(x, y), margin(x / 2, y)
+    plain, half = margin(x, y, work_limit=4e9), margin(x / 2, y, work_limit=4e9)
     assert half.kernel == pytest.approx(np.array(plain.kernel) / 2, rel=1e-5)
     assert half.lower <= plain.upper / 2
     assert plain.lower / 2 <= half.upper
@@ -152,7 +153,7 @@ def test_margins_grow_with_the_points():
 
 def test_the_seed_decides():
     x, y = random_points(20, 4, 3)
-    one, again, other = margin(x, y, seed=4), margin(x, y, seed=4), margin(x, y, seed=5)
+    one, again, other = (margin(x, y, seed=seed, work_limit=4e9) for seed in (4, 4, 5))
     assert (one.lower, one.upper, one.teacher_lower) == (again.lower, again.upper, again.teacher_lower)
     assert (one.q == again.q).all()
     assert one.lower != other.lower
