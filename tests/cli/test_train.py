@@ -120,3 +120,28 @@ def test_bad_tables_exit_with_2_and_one_line(columns, extra, message, tmp_path, 
 def test_unknown_data_set_names_the_nearest(capsys):
     assert run(["train", "minst"]) == 2
     assert "did you mean 'mnist'" in capsys.readouterr().err
+
+
+def test_a_file_with_a_pattern_for_a_name_is_itself(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, count in (("data[1].csv", 240), ("data1.csv", 99)):
+        rows = "\n".join(f"{a:.3f},{b:.3f},{place % 2}" for place, (a, b) in enumerate(rng.normal(size=(count, 2))))
+        (tmp_path / name).write_text(f"a,b,y\n{rows}\n")
+    assert run(["train", "data[1].csv", "--label", "y", "--epochs", "1", "--seeds", "1", "--out", "run", "--json"]) == 0
+    assert "data[1].csv: 240 examples" in json.loads(capsys.readouterr().out)["task"]
+
+
+def test_soft_labels_of_other_rows_are_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    sides = rng.integers(0, 2, 300)
+    (tmp_path / "t.csv").write_text("a,y\n" + "\n".join(f"{value},{side}" for value, side in enumerate(sides)) + "\n")
+    np.save("right.npy", np.where(sides > 0, 0.9, 0.1))
+    np.save("shuffled.npy", rng.permutation(np.where(sides > 0, 0.9, 0.1)))
+    np.save("swapped.npy", np.where(sides > 0, 0.1, 0.9))
+    call = ["train", "t.csv", "--label", "y", "--epochs", "1", "--seeds", "1", "--soft-labels"]
+    assert run([*call, "right.npy"]) == 0
+    for name, message in (("shuffled", "in another order"), ("swapped", "columns in the order of the classes")):
+        assert run([*call, f"{name}.npy"]) == 2
+        assert message in capsys.readouterr().err.splitlines()[-1]

@@ -7,6 +7,7 @@ through `require_memory`, so that a small file cannot ask for more memory than t
 import os
 import stat
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -115,24 +116,48 @@ def reason_of(problem: BaseException) -> str:
     return (str(text).splitlines() or [type(problem).__name__])[0]
 
 
+class _MemoryBound:
+    """The limit of this process's address space while native code runs; threads that want it at once share one."""
+
+    def __init__(self) -> None:
+        self.lock, self.users, self.before = threading.Lock(), 0, (0, 0)
+
+    def enter(self) -> None:
+        import resource
+
+        with self.lock:
+            if self.users == 0:
+                self.before = resource.getrlimit(resource.RLIMIT_AS)
+                used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                bound = used + int(SHARE * available_memory())
+                if self.before[0] == resource.RLIM_INFINITY or bound < self.before[0]:
+                    resource.setrlimit(resource.RLIMIT_AS, (bound, self.before[1]))
+            self.users += 1
+
+    def leave(self) -> None:
+        import resource
+
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                resource.setrlimit(resource.RLIMIT_AS, self.before)
+
+
+_bound = _MemoryBound()
+
+
 @contextmanager
 def bounded_memory() -> Iterator[None]:
     """Let native code fail where it would take more than half of the available memory, rather than take it."""
     try:
-        import resource
-
-        limits = resource.getrlimit(resource.RLIMIT_AS)
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        bound = used + int(SHARE * available_memory())
-        if limits[0] == resource.RLIM_INFINITY or bound < limits[0]:
-            resource.setrlimit(resource.RLIMIT_AS, (bound, limits[1]))
-    except (ImportError, OSError, ValueError):  # not on this system
+        _bound.enter()
+    except (ImportError, OSError, ValueError):  # this system has no such limit
         yield
         return
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, limits)
+        _bound.leave()
 
 
 @contextmanager
