@@ -73,9 +73,10 @@ class OnnxModel:
 
     def _single_shape(self) -> tuple[int, ...]:
         require(len(self.given) == 1, f"'{self.path}' takes no input")
-        sides = self.given[0].shape[1:]
+        declared = self.given[0].shape[1:]
+        sides = [side for side in declared if isinstance(side, int) and side > 0]
         require(
-            len(sides) in (1, 3) and all(isinstance(side, int) and side > 0 for side in sides),
+            len(declared) in (1, 3) and len(sides) == len(declared),
             f"'{self.path}' takes inputs of shape {tuple(self.given[0].shape)}: (n, columns) or (n, channels, height, "
             "width) with all but n fixed is needed; export it with fixed sizes",
         )

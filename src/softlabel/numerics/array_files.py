@@ -140,7 +140,7 @@ def _header(stream: IO[bytes], size: int, what: str) -> tuple[tuple[int, ...], b
 
 def _values(stream: IO[bytes], shape: tuple[int, ...], order: bool, dtype: np.dtype, what: str) -> np.ndarray:
     array = np.empty(shape[::-1] if order else shape, dtype)
-    view, filled = memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(b""), 0
+    view, filled = array.reshape(-1).view(np.uint8).data if array.size else memoryview(b""), 0
     while filled < len(view):
         count = stream.readinto(view[filled:])  # type: ignore[attr-defined]
         if not count:

@@ -7,10 +7,11 @@ classifiers of tables and images compute needs none. Files that softlabel wrote 
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,10 +49,9 @@ class OnnxContent:
         """The "columns" or "classes" that a file of ours names; None where it names none."""
         if not self.ours:
             return None
-        try:
+        names: Any = what  # is no list
+        with suppress(ValueError, RecursionError):
             names = json.loads(self.about.get(what, "null"))
-        except (ValueError, RecursionError):
-            names = what
         if names is None:
             return None
         require(
