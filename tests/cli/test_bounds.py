@@ -137,7 +137,7 @@ def test_wrong_inputs_are_one_line_and_exit_code_2(arguments, message, capsys):
 def test_a_figure_that_cannot_be_written_is_the_users_to_mend(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert run(["bounds", "--figure", str(tmp_path / "file" / "widths.png")]) == 2
-    assert "widths.png' cannot be written: " in capsys.readouterr().err
+    assert "softlabel: --figure must be a file that can be written: " in capsys.readouterr().err
 
 
 def test_help_names_every_option(capsys):

@@ -76,7 +76,7 @@ def test_width_multiplies():
         (lambda: build_network("resnet8", 2, (3, 2, 8)), "4 × 4 pixels"),
         (lambda: build_network("alexnet", 2), "unknown network 'alexnet'"),
         (lambda: build_network("resnet8", 1), "at least 2"),
-        (lambda: build_network("resnet8", 2, width=0), "width must be positive"),
+        (lambda: build_network("resnet8", 2, width=0), "width must be a positive number"),
         (lambda: build_network("resnet8", 2, (32, 32)), r"\(channels, height, width\)"),
     ],
 )

@@ -329,7 +329,7 @@ def test_bad_trainings(options, message):
     [
         ({"epochs": 0}, "epochs must be"),
         ({"rate": float("nan")}, "rate must be"),
-        ({"decay": -1}, "decay must be"),
+        ({"decay": -1}, "decay must lie between 0 and"),
         ({"precision": "half"}, "unknown precision"),
         ({"views": 2}, "views need augment"),
         ({"device": "cuda"}, "no CUDA device"),
