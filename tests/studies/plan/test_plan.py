@@ -166,7 +166,7 @@ def test_an_interrupted_plan_goes_on(tmp_path):
         ({"widths": [4, 10**8]}, "take fewer neurons"),
         ({"widths": [0, 4]}, "from 1 on"),
         ({"confirm": 20}, "cannot confirm"),
-        ({"seeds": 2}, "at least 3"),
+        ({"seeds": 2}, "seeds must be a whole number from 3"),
         ({"family": "transformer"}, "unknown family"),
         ({"family": "vgg"}, "deep students need images"),
         ({"family": "vgg", "search_radius": True}, "no radius to search"),
