@@ -226,3 +226,20 @@ def test_a_pipe_is_no_teacher(capsys, arrays, tmp_path):
         call = ["distill", str(arrays / "images.npz"), "--teacher", str(tmp_path / f"t{suffix}"), *FAST]
         assert run(call) == 2
         assert "is a named pipe, and only regular files are read" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_temperature_on_the_labels_alone_is_said_in_answer_and_files(capsys, arrays, tmp_path):
+    call = ["distill", str(arrays / "images.npz"), "--teacher", str(arrays / "logits.npy"), *FAST, "--epochs", "1",
+            "--temperature", "4", "--temperature-on", "labels", "--out", str(tmp_path / "run")]  # fmt: skip
+    assert run(call) == 0
+    assert "Outputs of the arm 'soft' are softened (label temperature 4), not probabilities." in capsys.readouterr().out
+    found = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert found["arms"]["soft"]["probabilities_are"] == "softened (label temperature 4)"
+    assert found["arms"]["hard"]["probabilities_are"] == "probabilities"
+    assert found["size"]["smaller"] is None  # logits alone: the teacher's size is unknown
+    for ending in ("onnx", "safetensors"):
+        model = tmp_path / "run" / "students" / f"soft.{ending}"
+        assert run(["predict", str(model), str(arrays / "images.npz"), "--json"]) == 0
+        said = capsys.readouterr()
+        assert "note: outputs are softened (label temperature 4)" in said.err
+        assert json.loads(said.out)["classes"] == ["0", "1"]

@@ -162,7 +162,7 @@ class _Search:
         self.lower, self.upper = 0.0, float(norms.min()) / 2
         self.history: list[Progress] = []
         self.samples_drawn = 0
-        self.rounding = Rounding(*x.shape, float(norms.max()))
+        self.rounding = Rounding(len(x), x.shape[1], float(norms.max()))
 
     def run(self, width: float) -> Margin:
         zero = find_zero_margin(self.x, self.y)
