@@ -5,6 +5,7 @@ found, and the remedy, in one line. The command line turns it into exit code 2. 
 not an `InputError` (a download that no source answers, a training that diverged) ends with exit code 1.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -23,6 +24,16 @@ class DivergedError(SoftlabelError, ArithmeticError):
 
 class UnavailableError(SoftlabelError, OSError):
     """Something outside (a data set's sources) could not be reached."""
+
+
+def out_of_memory(problem: BaseException) -> str | None:
+    """A sentence for an allocation that failed, in NumPy, Python or PyTorch; None for any other exception."""
+    text = " ".join(str(problem).split())
+    if not isinstance(problem, MemoryError) and not (isinstance(problem, RuntimeError) and "allocate memory" in text):
+        return None
+    found = re.search(r"tried to allocate \d+ bytes|Unable to allocate [\d.]+ \w+", text)
+    detail = f" ({found[0]})" if found else ""
+    return f"there is not enough memory{detail}: close other programs, or use fewer rows or smaller networks"
 
 
 def unknown(kind: str, name: str, options: Iterable[str]) -> InputError:

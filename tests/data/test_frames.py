@@ -133,13 +133,13 @@ def test_a_file_name_that_is_no_utf_8(tmp_path):
 
 
 def test_more_than_fits_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    from softlabel.numerics import local_files
+    from softlabel.numerics import memory
 
     header = ",".join(f"c{place}" for place in range(2000)) + ",y\n"
     (tmp_path / "t.csv").write_text(header + "\n" * 2000)  # a cell for every line and name
     frame = pl.DataFrame({f"c{place}": np.zeros(20_000) for place in range(20)})
     frame.write_parquet(tmp_path / "t.parquet")  # zeros take next to nothing
-    monkeypatch.setattr(local_files, "available_memory", lambda: 5_000_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 5_000_000)
     monkeypatch.setattr(pl, "read_csv", None)
     monkeypatch.setattr(pl, "read_parquet", None)
     for name in ("t.csv", "t.parquet"):

@@ -12,7 +12,7 @@ import pytest
 from softlabel.data.image_sets import load_images
 from softlabel.data.tables import load_table
 from softlabel.errors import InputError
-from softlabel.numerics import array_files, local_files
+from softlabel.numerics import array_files, memory
 from softlabel.numerics.array_files import array_names, read_array, read_arrays
 from tests.mutations import refusals
 
@@ -151,11 +151,11 @@ def test_a_bomb_is_told_by_what_it_declares(tmp_path, monkeypatch):
 def test_memory_bounds_what_is_read(tmp_path, monkeypatch):
     np.savez(tmp_path / "t.npz", a=np.zeros(3000), b=np.zeros(3000))
     np.save(tmp_path / "t.npy", np.zeros(3000))
-    monkeypatch.setattr(local_files, "available_memory", lambda: 60_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 60_000)
     assert read_arrays(tmp_path / "t.npz", ["a"])[0].shape == (3000,)
     with pytest.raises(InputError, match=r"needs 47.1 KiB of memory, and 58.6 KiB are available"):
         read_arrays(tmp_path / "t.npz", ["a", "b"])
-    monkeypatch.setattr(local_files, "available_memory", lambda: 40_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 40_000)
     with pytest.raises(InputError, match=r"needs 23.4 KiB of memory"):
         read_array(tmp_path / "t.npy")
 

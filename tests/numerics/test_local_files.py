@@ -1,25 +1,12 @@
-"""Paths taken literally, regular files only, and memory that is bounded and given back."""
+"""Paths taken literally, and regular files only."""
 
 import os
-import resource
-import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from softlabel.errors import InputError
-from softlabel.numerics import local_files
-from softlabel.numerics.local_files import (
-    available_memory,
-    bounded_memory,
-    local_path,
-    read_content,
-    readable_bytes,
-    require_memory,
-    require_regular_file,
-    silent_stderr,
-)
+from softlabel.numerics.local_files import local_path, read_content, require_regular_file, silent_stderr
 
 
 def test_a_tilde_stands_for_home_unless_there_is_such_a_file(tmp_path, monkeypatch):
@@ -62,43 +49,6 @@ def test_links_to_files_are_followed(tmp_path):
     (tmp_path / "f").write_bytes(b"abc")
     (tmp_path / "link").symlink_to(tmp_path / "f")
     assert read_content(tmp_path / "link") == b"abc"
-
-
-def test_half_of_the_memory_may_be_used(monkeypatch):
-    assert 0 < available_memory() < 2**60
-    monkeypatch.setattr(local_files, "available_memory", lambda: 1000)
-    require_memory(500, "it")
-    with pytest.raises(InputError, match="it needs 501 bytes of memory, and 1000 bytes are available"):
-        require_memory(501, "it")
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (2**40, "1.0 TiB"), (18 * 2**50, "18,432")],
-)
-def test_bytes_for_people(count, text):
-    assert readable_bytes(count).startswith(text)
-
-
-def test_memory_is_bounded_for_a_while():
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    inside = []
-    with bounded_memory():
-        threads = [threading.Thread(target=lambda: inside.append(_limit_inside())) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        with pytest.raises(MemoryError):
-            np.empty(2**46, dtype=np.uint8)
-    assert len(set(inside)) == 1
-    assert inside[0] != before[0]
-    assert resource.getrlimit(resource.RLIMIT_AS) == before
-
-
-def _limit_inside():
-    with bounded_memory():
-        return resource.getrlimit(resource.RLIMIT_AS)[0]
 
 
 def test_native_code_is_silent_for_a_while(capfd):

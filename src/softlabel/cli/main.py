@@ -26,7 +26,7 @@ from softlabel.cli.predict import predict
 from softlabel.cli.reproduce import reproduce
 from softlabel.cli.train import train
 from softlabel.cli.verdict import verdict
-from softlabel.errors import InputError, SoftlabelError
+from softlabel.errors import InputError, SoftlabelError, out_of_memory
 
 INTERRUPTED = 130
 WRONG_PATHS = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ELOOP)
@@ -95,9 +95,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         name = "" if problem.filename is None else str(problem.filename)
         given = name != "" and problem.errno in WRONG_PATHS and any(name in word for word in words)
         return _fail(f"'{name}': {problem.strerror}" if name else problem.strerror or str(problem), 2 if given else 1)
-    except MemoryError as problem:
-        return _fail(f"the memory of this machine does not suffice ({problem}); take less data or smaller models", 1)
     except Exception as problem:
+        sentence = out_of_memory(problem)
+        if sentence is not None:
+            return _fail(sentence, 1)
         if os.environ.get("SOFTLABEL_DEBUG"):
             raise
         return _fail(f"unexpected {type(problem).__name__}: {problem} (SOFTLABEL_DEBUG=1 shows where)", 1)

@@ -1,27 +1,110 @@
-"""Arrays that this machine cannot hold are refused before they are made."""
+"""How much memory there is, and refusals of what would not fit into it."""
 
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from softlabel.errors import require
+from softlabel.errors import InputError, require
+
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
+SHARE = 0.5  # of the available memory that the content of one file may take
 
 
 def check_memory(numbers: float, what: str, remedy: str, size: int = 8) -> None:
-    """Raise `InputError` if so many numbers of `size` bytes do not fit into the memory of this machine."""
-    needed, there = numbers * size, memory_bytes()
+    """Raise `InputError` if so many numbers of `size` bytes do not fit into the memory that is available now."""
+    needed, available = numbers * size, available_memory()
     require(
-        needed <= there,
-        f"{what}: {needed / 2**30:,.3g} GiB are needed, this machine has {there / 2**30:,.3g} GiB; {remedy}",
+        needed <= available,
+        f"{what}: {readable_bytes(needed)} are needed, and {readable_bytes(available)} are available; {remedy}",
     )
 
 
-def memory_bytes() -> int:
-    """Bytes of memory that this process may use."""
-    try:
+def require_memory(needed: int, what: str) -> None:
+    """Raise unless so many bytes are at most half of the memory that is available now."""
+    available = available_memory()
+    if needed > SHARE * available:
+        raise InputError(
+            f"{what} needs {readable_bytes(needed)} of memory, and {readable_bytes(available)} are available (half of "
+            "it may be used): use a smaller file, or a machine with more memory"
+        )
+
+
+def available_memory() -> int:
+    """Bytes that this process can still use, by what the system, its container and its own limits say."""
+    sizes = [_physical()]
+    with suppress(ImportError, OSError, ValueError):
         import resource
 
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ImportError, AttributeError, ValueError):  # not a Unix that tells
-        return sys.maxsize
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return total if limit == resource.RLIM_INFINITY else min(total, limit)
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            sizes.append(limit - used)
+    with suppress(OSError, ValueError):  # a container's limit; "max" where there is none
+        limit, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
+        sizes.append(limit - used)
+    return max(0, min(sizes))
+
+
+def _physical() -> int:
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    with suppress(OSError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return sys.maxsize
+
+
+def readable_bytes(count: float) -> str:
+    """A number of bytes for people, e.g. "1.5 GiB"."""
+    if count < 1024:
+        return f"{count:.0f} bytes"
+    power = min((int(count).bit_length() - 1) // 10, len(_UNITS))
+    return f"{count / 1024**power:,.1f} {_UNITS[power - 1]}"
+
+
+class _MemoryBound:
+    """The limit of this process's address space while native code runs; threads that want it at once share one."""
+
+    def __init__(self) -> None:
+        self.lock, self.users, self.before = threading.Lock(), 0, (0, 0)
+
+    def enter(self) -> None:
+        import resource
+
+        with self.lock:
+            if self.users == 0:
+                self.before = resource.getrlimit(resource.RLIMIT_AS)
+                used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                bound = used + int(SHARE * available_memory())
+                if self.before[0] == resource.RLIM_INFINITY or bound < self.before[0]:
+                    resource.setrlimit(resource.RLIMIT_AS, (bound, self.before[1]))
+            self.users += 1
+
+    def leave(self) -> None:
+        import resource
+
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                resource.setrlimit(resource.RLIMIT_AS, self.before)
+
+
+_bound = _MemoryBound()
+
+
+@contextmanager
+def bounded_memory() -> Iterator[None]:
+    """Let native code fail where it would take more than half of the available memory, rather than take it."""
+    try:
+        _bound.enter()
+    except (ImportError, OSError, ValueError):  # this system has no such limit
+        yield
+        return
+    try:
+        yield
+    finally:
+        _bound.leave()

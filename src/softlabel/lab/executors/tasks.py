@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from softlabel.errors import SoftlabelError
+from softlabel.errors import SoftlabelError, out_of_memory
 from softlabel.lab.cells import Given, Outcome, Work
 
 DEATHS = 3  # after so many a bundle counts as the cause
@@ -56,7 +56,8 @@ def perform(task: Task) -> Finished:
             reason = str(problem)
         except Exception as problem:
             where = traceback.extract_tb(problem.__traceback__)[-1]
-            reason = f"{type(problem).__name__}: {problem} ({os.path.basename(where.filename)}:{where.lineno})"  # noqa: PTH119
+            place = f"{os.path.basename(where.filename)}:{where.lineno}"  # noqa: PTH119
+            reason = out_of_memory(problem) or f"{type(problem).__name__}: {problem} ({place})"
     return Finished(task.key, outcomes, reason, time.perf_counter() - began)
 
 
