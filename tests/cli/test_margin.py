@@ -19,7 +19,7 @@ KEYS = {
     "gamma_teacher_lower",
     "seconds",
 }
-QUICK = ["--rows", "40", "--width", "0.2"]
+QUICK = ["--rows", "40", "--width", "0.2", "--work-limit", "1e10"]
 
 
 def answer(capsys, *arguments: str) -> dict:
@@ -63,7 +63,8 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
     assert document["relative_width"] == pytest.approx(1 - document["gamma_lower"] / document["gamma_upper"])
     assert document["relative_width"] <= 0.2
     assert document["zero"] is None
-    assert "normal approximation" in document["asymptotic"]
+    assert "Student's t" in document["asymptotic"]
+    assert document["limited_by"] == "work"
     assert "classes" not in document
     assert "starts" not in document
 

@@ -211,9 +211,9 @@ def test_zero_is_said_with_its_rows():
 
 def test_more_points_than_float64_kernels_are_for(monkeypatch):
     x, y = digits(120)
-    double = margin(x, y)
+    double = margin(x, y, width=0.15, work_limit=2e10)
     monkeypatch.setattr("softlabel.theory.margin.certified.LARGE", 10)
-    single = margin(x, y)
+    single = margin(x, y, width=0.15, work_limit=2e10)
     check_order(single)
     assert single.kernel == pytest.approx(double.kernel, rel=3e-4)
     assert single.lower <= double.upper
@@ -225,13 +225,13 @@ def test_points_outside_the_working_set_join(monkeypatch):
     from softlabel.theory.margin import certified
 
     x, y = digits(100)
-    whole = margin(x, y)
+    whole = margin(x, y, width=0.15, work_limit=2e10)
     monkeypatch.setattr(certified._Search, "_working", lambda self, kernel: np.flatnonzero(kernel.q)[::3])
-    small = margin(x, y)
+    small = margin(x, y, width=0.15, work_limit=2e10)
     check_order(small)
     assert small.lower <= whole.upper
     assert whole.lower <= small.upper
-    assert small.relative_width <= 0.05
+    assert small.relative_width <= 0.15
 
 
 def test_upper_end_of_a_mean():
