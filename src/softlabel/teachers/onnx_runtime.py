@@ -38,7 +38,9 @@ class Runtime:
 
         def opened() -> Any:
             with bounded_memory():
-                return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+                return onnxruntime.InferenceSession(
+                    content, options, providers=["CPUExecutionProvider"], enable_fallback=0
+                )  # with a fallback it prints what fails
 
         try:
             self.session = interruptible(opened, lambda: None)
