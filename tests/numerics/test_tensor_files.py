@@ -114,6 +114,7 @@ def check_refused(read, message, capfd):
 def test_what_is_right_is_read(tmp_path):
     write_student(tmp_path / "s.safetensors")
     assert load_model(tmp_path / "s.safetensors").classes == ("a", "b")
+    assert StudentModel.load(str(tmp_path / "s.safetensors")).classes == ("a", "b")  # type: ignore[arg-type]
     write_deep(tmp_path / "d.safetensors")
     held = load_model(tmp_path / "d.safetensors")
     assert held.probabilities(np.zeros((2, 1, 8, 8))).shape == (2, 2)

@@ -33,11 +33,12 @@ def local_path(name: str | Path) -> Path:
         return path
 
 
-def require_regular_file(path: Path, what: str = "") -> Path:
+def require_regular_file(path: str | Path, what: str = "") -> Path:
     """The path itself if it is a regular file that has content; anything else is an `InputError`.
 
     what    put in front of the path in messages, e.g. "teacher "
     """
+    path = Path(path)
     try:
         state = path.stat()
     except FileNotFoundError:
