@@ -1,11 +1,13 @@
 """Ranges of numbers that several functions take, each checked in one way."""
 
+import sys
 from numbers import Integral, Real
 
 from softlabel.errors import require
 
 LARGEST_SEED = 2**32 - 1  # what every generator takes that softlabel uses
 SMALLEST, LARGEST = 1e-37, 3e38  # what float32 holds, in which networks are trained
+DOUBLES = (sys.float_info.min, sys.float_info.max)  # what float64 holds
 TEMPERATURES = (1e-6, 1e6)  # beyond, labels are one-hot or uniform to float32
 LARGEST_COUNT = 10**9  # of steps, epochs and the like: more than any computer works through
 

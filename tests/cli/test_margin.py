@@ -135,7 +135,7 @@ def test_a_margin_of_0_is_explained(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("digits --budget 0.1", "budget must be at least 1 second, got 0.1"),
+        ("digits --budget 0.1", "--budget must lie between 1 and 1e+09, got 0.1"),
         ("digits --width 0", "width must lie in (0, 1), got 0.0"),
         ("digits --confidence 1", "confidence must lie in [0.5, 1)"),
         ("digits --kappa 0", "kappa must be positive"),

@@ -41,8 +41,8 @@ class Watch:
         if event == "open":
             path, mode, flags = arguments
             writes = (flags or 0) & WRITING if mode is None else any(sign in mode for sign in "wax+")
-            if writes:
-                self._touch(path)
+            if writes and not (isinstance(path, str) and os.path.isdir(path)):  # noqa: PTH112
+                self._touch(path)  # a nameless file in a folder leaves nothing behind
         elif event in CHANGES:
             self._touch(arguments[CHANGES[event]])
         elif event in SOCKETS:

@@ -68,4 +68,6 @@ def test_an_answer_that_cannot_be_printed_is_one_line():
         command = [sys.executable, "-m", "softlabel", "bounds", "--json"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=os.environ, timeout=120)
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines() == ["softlabel: the answer cannot be printed: No space left on device"]
+    assert done.stderr.strip().splitlines() == [
+        "softlabel: standard output cannot be written (No space left on device): the answer is incomplete"
+    ]

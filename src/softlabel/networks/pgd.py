@@ -232,6 +232,9 @@ class Training:
         self.update = OPTIMISERS[optimiser]
         self.tolerance = tolerance
         self.products = Products(precision)
+        if self.products.dtype == torch.float32:
+            for student in students:
+                student.check_sizes()
         biases = any(student.biases for student in students)
         self.inputs: Inputs = prepare_inputs(
             inputs, bias=biases, dtype=self.products.input_dtype, rotate=optimiser == "gradient"

@@ -6,7 +6,7 @@ from typing import Literal
 from softlabel.errors import require
 from softlabel.networks.activations import activation
 from softlabel.networks.starts import check_start
-from softlabel.ranges import TEMPERATURES, check_positive
+from softlabel.ranges import DOUBLES, LARGEST, SMALLEST, TEMPERATURES, check_positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +47,7 @@ class Student:
         check_start(self.start, self.width)
         activation(self.activation)
         check_positive(self.temperature, "temperature", *TEMPERATURES)
-        check_positive(self.step, "step")
-        if self.radius is not None:
-            check_positive(self.radius, "radius", remedy="use radius=None to train without projection")
+        self.check_sizes(*DOUBLES)
         require(0 <= self.smoothing < 1, f"smoothing must lie in [0, 1), got {self.smoothing}")
         require(
             self.temperature_on in ("labels", "both"),
@@ -59,3 +57,10 @@ class Student:
             isinstance(self.seed, int) and self.seed >= 0,
             f"seed must be a whole number ≥ 0, got {self.seed}",
         )
+
+    def check_sizes(self, least: float = SMALLEST, most: float = LARGEST) -> None:
+        """Raise unless step and radius lie in this range, by default what float32 holds."""
+        check_positive(self.step, "step", least, most)
+        if self.radius is not None:
+            remedy = "use radius=None to train without projection"
+            check_positive(self.radius, "radius", least, most, remedy=remedy)
