@@ -14,7 +14,7 @@ def test_one_line_where_there_is_no_terminal(capfd):
         watch.update(10)
         watch.reset()
         watch.close()
-    assert capfd.readouterr() == ("", "softlabel: fetching x ...\n")
+    assert capfd.readouterr() == ("", "fetching x ...\n")
 
 
 def test_a_bar_on_a_terminal(monkeypatch, capfd):

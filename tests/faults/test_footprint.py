@@ -21,7 +21,7 @@ VERBS = {
     "train": "train table.csv --label sick --width 2 --seeds 1 --epochs 1 --out out",
     "verdict": f"verdict table.csv --label sick --teacher teacher.onnx {' '.join(TINY)} --out out",
     "verdict, auto": f"verdict table.csv --label sick {' '.join(TINY)} --out out",
-    "plan": "plan table.csv --label sick --teacher teacher.onnx --accuracy 0.6 --widths 2,4 --seeds 3 --confirm 2 "
+    "plan": "plan table.csv --label sick --teacher teacher.onnx --accuracy 0.6 --widths 2,4 --seeds 3 --confirm 0 "
     "--epochs 1 --out out",
     "distill": "distill images.npz --teacher logits.npy --student vgg1+3 --width 0.02 --epochs 1 --out out",
     "predict": "predict teacher.onnx x.npy --out out/predictions.csv",

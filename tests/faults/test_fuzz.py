@@ -56,19 +56,19 @@ DISTILL = "distill {file} --teacher logits.npy --student vgg1+3 --width 0.02 --e
 TEACH = f"verdict data.csv --label sick --drop patient --teacher {{file}} {' '.join(TINY)} --json --out out-{{n}}"
 FAMILIES = {
     "csv cells": Family("table.csv", mutations.change_table, READ_TABLE, 30, 250),
-    "csv bytes": Family("table.csv", mutations.change_bytes, READ_TABLE, 15, 150),
-    "parquet columns": Family("table.parquet", mutations.change_parquet, READ_TABLE, 20, 150),
-    "parquet bytes": Family("table.parquet", mutations.change_bytes, READ_TABLE, 20, 200),
+    "csv bytes": Family("table.csv", mutations.change_bytes, READ_TABLE, 15, 250),
+    "parquet columns": Family("table.parquet", mutations.change_parquet, READ_TABLE, 20, 90),
+    "parquet bytes": Family("table.parquet", mutations.change_bytes, READ_TABLE, 20, 250),
     "npz members": Family("xy.npz", mutations.change_npz, READ_ARRAYS, 20, 150),
-    "npz bytes": Family("xy.npz", mutations.change_bytes, READ_ARRAYS, 15, 150),
-    "npy bytes": Family("x.npy", mutations.change_bytes, READ_ARRAYS[1:], 15, 100),
+    "npz bytes": Family("xy.npz", mutations.change_bytes, READ_ARRAYS, 15, 200),
+    "npy bytes": Family("x.npy", mutations.change_bytes, READ_ARRAYS[1:], 15, 150),
     "images": Family("images.npz", mutations.change_npz, (DISTILL + " --out out-{n}",), 8, 80),
-    "onnx graphs": Family("teacher.onnx", mutations.change_onnx, READ_ONNX, 20, 200),
-    "onnx bytes": Family("teacher.onnx", mutations.change_bytes, READ_ONNX, 20, 200),
-    "onnx teachers": Family("teacher.onnx", mutations.change_onnx, (TEACH,), 5, 60),
-    "our onnx": Family("student.onnx", mutations.change_bytes, READ_ONNX, 10, 100, same=True),
+    "onnx graphs": Family("teacher.onnx", mutations.change_onnx, READ_ONNX, 20, 130),
+    "onnx bytes": Family("teacher.onnx", mutations.change_bytes, READ_ONNX, 20, 250),
+    "onnx teachers": Family("teacher.onnx", mutations.change_onnx, (TEACH,), 5, 30),
+    "our onnx": Family("student.onnx", mutations.change_bytes, READ_ONNX, 10, 150, same=True),
     "safetensors headers": Family("student.safetensors", mutations.change_safetensors, READ_ONNX, 15, 150, same=True),
-    "safetensors bytes": Family("student.safetensors", mutations.change_bytes, READ_ONNX, 15, 150, same=True),
+    "safetensors bytes": Family("student.safetensors", mutations.change_bytes, READ_ONNX, 15, 200, same=True),
     "soft labels": Family("labels.csv", mutations.change_table, (TEACH + " --id patient",), 10, 100),
 }  # fmt: skip
 LEDGERS = ("results show {file} --json", "results export {file} --to out/cells.csv --json", "report {file} --json",
@@ -218,7 +218,7 @@ OPTIONS = {
     "precision",
     "dynamics table.csv --label sick --rows 20 --width 4 --teacher-width 8 --iterations 5 --json": "strength "
     "start-scale step seed activation start",
-    "reproduce table1 --json --out out": "preset data executor scheduler settings",
+    "reproduce table1 --data digits --json --out out": "preset executor workers threads scheduler settings",
     "predict student.onnx table.csv --json": "label id drop",
 }  # fmt: skip
 

@@ -41,8 +41,8 @@ hard_steps = [30.0]
 """
 COMMANDS = {
     "verdict": "verdict data.csv --label sick --drop patient --width 4 --epochs 8 --seeds 8 --out run",
-    "plan": "plan data.csv --label sick --drop patient --accuracy 0.7 --widths 2,4 --seeds 3 --confirm 10 --epochs 6 "
-    "--out run",
+    "plan": "plan data.csv --label sick --drop patient --accuracy 0.7 --widths 2,4 --seeds 3 --share 0.7 --confirm 10 "
+    "--epochs 6 --out run",
     "distill": "distill images.npz --teacher resnet8 --teacher-width 0.5 --student vgg1+3 --width 0.1 --epochs 4 "
     "--smoothing 0.1 --precision float32 --out run",
     "reproduce": "reproduce table1 --data digits --settings settings.toml --executor local --workers 2 --out run",

@@ -210,6 +210,18 @@ def test_every_flipped_byte_is_found_or_changes_nothing(whole):
     assert found > 50  # the others fell on pages that are not in use
 
 
+@pytest.mark.parametrize("removed", ["name = 'first 1'", "status = 'failed'", "1 = 1"])
+def test_bundles_whose_rows_are_gone_are_missed(whole, removed):
+    with Ledger(whole, read_only=True) as ledger:
+        bundles = len(ledger.bundles())
+    change(whole, f"DELETE FROM bundles WHERE {removed}")
+    with Ledger(whole, read_only=True) as ledger:
+        assert len(ledger.bundles()) == bundles
+        assert ledger.damaged()
+        with pytest.raises(InputError, match="bundles are not what was written"):
+            ledger.rows()
+
+
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9])
 def test_cut_files(whole, share):
     content = whole.read_bytes()

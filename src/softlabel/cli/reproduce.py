@@ -42,12 +42,13 @@ def reproduce(
     """
     from softlabel.cli.answering import run_and_answer
     from softlabel.lab.writable import check_folder
-    from softlabel.studies.running import RUNS, study_settings, with_data
+    from softlabel.studies.running import RUNS, chosen_executor, study_settings, with_data
     from softlabel.studies.running import reproduce as run
 
     folder = out or RUNS / f"{name}-{preset}"
     chosen = study_settings(name, preset, settings, data=data, seed=seed)
     check_folder(folder)
+    chosen_executor(executor, workers, threads, scheduler)
     chosen = with_data(chosen, options.note)
     again = f"softlabel reproduce {name} --preset {preset}"
     again += f" --settings {settings.name}" if settings else ""

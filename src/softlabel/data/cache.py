@@ -143,7 +143,7 @@ def _locked(folder: Path, name: str) -> Iterator[None]:
         try:
             lock.acquire(timeout=_PATIENCE_SECONDS)
         except Timeout:
-            print(f"softlabel: another process is fetching {name}; waiting for it ...", file=sys.stderr)
+            print(f"another process is fetching {name}; waiting for it ...", file=sys.stderr)
             lock.acquire()
     except OSError as error:
         raise _unwritable(folder, error) from None

@@ -49,7 +49,7 @@ class _Bar(Watch):
 def watching(title: str) -> Iterator[Watch]:
     """A Watch for the block: a bar on a terminal, one line on standard error otherwise."""
     if not sys.stderr.isatty():
-        print(f"softlabel: {title} ...", file=sys.stderr, flush=True)
+        print(f"{title} ...", file=sys.stderr, flush=True)
         yield Watch()
         return
     from rich.console import Console

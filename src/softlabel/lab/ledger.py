@@ -188,7 +188,19 @@ class Ledger:
                     {"key": str(key), "stage": str(stage), "name": str(name), "status": status, "reason": reason,
                      "attempts": attempts, "seconds": seconds, "cells": cells}
                 )  # fmt: skip
-            return found
+            lost = sorted(self._recorded() - {row["key"] for row in found})
+            return found + [
+                {"key": key, "stage": "lost", "name": key, "status": "damaged", "reason": None, "attempts": 0,
+                 "seconds": 0.0, "cells": 0}
+                for key in lost
+            ]  # fmt: skip
+
+    def _recorded(self) -> set[str]:
+        """Keys of all bundles that were written, those included whose rows are gone."""
+        if not self.has_checksums:
+            return set()
+        names = self._db.execute("SELECT of FROM checksums WHERE of LIKE 'bundle %'").fetchall()
+        return {str(name).removeprefix("bundle ") for (name,) in names}
 
     def _whole(self, row: tuple) -> bool:
         """Whether a row of the bundles is what was written, and so are its outcomes and arrays."""
@@ -222,8 +234,13 @@ class Ledger:
         return True
 
     def _require_whole(self, keys: Any) -> None:
-        rows = [self._db.execute(f"{BUNDLE} WHERE key = ?", (key,)).fetchone() for key in keys]
-        broken = [f"{row[1]}: {row[2]}" for row in rows if row is not None and not self._whole(row)]
+        recorded, broken = self._recorded(), []
+        for key in keys:
+            row = self._db.execute(f"{BUNDLE} WHERE key = ?", (key,)).fetchone()
+            if row is None and key in recorded:
+                broken.append(f"lost: {key}")
+            elif row is not None and not self._whole(row):
+                broken.append(f"{row[1]}: {row[2]}")
         if broken:
             raise DamagedLedgerError(
                 f"the ledger '{self.path}' is damaged: {len(broken)} of its bundles are not what was written "

@@ -24,6 +24,7 @@ from softlabel.lab import (
     read_results,
     run_stages,
 )
+from softlabel.lab.executors import Executor
 from softlabel.lab.file_names import file_name
 from softlabel.lab.writable import check_folder
 from softlabel.numerics.files import write_text
@@ -137,16 +138,21 @@ def reproduce(
     again       the command that runs it again, for the page
     """
     folder, study = Path(folder), study_module(name).study(settings)
-    check_counts(workers, threads, scheduler)
-    if executor == "serial":
-        workers = 1
-    workers = workers or cores()
-    runner = make_executor(executor, workers, scheduler)
+    runner, workers = chosen_executor(executor, workers, threads, scheduler)
     with open_run(folder, study, threads=threads, default_threads=max(1, cores() // workers)) as ledger:
         run_stages(study, ledger, runner, watch)
         if again is not None:
             ledger.note(again=again)
         return rebuild(folder)
+
+
+def chosen_executor(
+    executor: str, workers: int | None, threads: int | None, scheduler: str | None
+) -> tuple[Executor, int]:
+    """The executor and its number of workers; wrong choices are an error. Nothing is started or connected to."""
+    check_counts(workers, threads, scheduler)
+    workers = 1 if executor == "serial" else workers or cores()
+    return make_executor(executor, workers, scheduler), workers
 
 
 def run_folder(name: str, data: str, key: str, folder: Path | str | None) -> Path:
