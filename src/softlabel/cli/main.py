@@ -116,7 +116,8 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    terminal.complain(message)
+    if message:
+        terminal.complain(message)
     return code
 
 

@@ -4,6 +4,7 @@ What is printed may hold names from files: characters that are not printable are
 markup. Characters that the terminal's encoding lacks are escaped too.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -39,9 +40,11 @@ class Output(TextIOWrapper):
             raise self._lost(problem) from None
 
     def _lost(self, problem: OSError) -> OutputError:
-        """The sentence; what is still buffered goes nowhere, so that the interpreter can exit quietly."""
+        """The sentence, empty where the reader is gone; what is buffered goes nowhere, so that Python exits quietly."""
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+        if problem.errno == errno.EPIPE:  # the reader, `head` perhaps, has seen enough
+            return OutputError("")
         return OutputError(f"standard output cannot be written ({problem.strerror}): the answer is incomplete")
 
 
