@@ -41,7 +41,7 @@ hard_steps = [30.0]
 """
 COMMANDS = {
     "verdict": "verdict data.csv --label sick --drop patient --width 4 --epochs 8 --seeds 8 --out run",
-    "plan": "plan data.csv --label sick --drop patient --accuracy 0.7 --widths 2,4 --seeds 3 --share 0.5 --confirm 12 "
+    "plan": "plan data.csv --label sick --drop patient --accuracy 0.7 --widths 2,4 --seeds 3 --share 0.7 --confirm 14 "
     "--epochs 6 --out run",
     "distill": "distill images.npz --teacher resnet8 --teacher-width 0.5 --student vgg1+3 --width 0.1 --epochs 4 "
     "--smoothing 0.1 --precision float32 --out run",

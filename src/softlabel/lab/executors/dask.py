@@ -8,6 +8,7 @@ import asyncio
 import logging
 import re
 import socket
+import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -43,13 +44,17 @@ class Dask:
                 _probe(self.scheduler)
                 yield from self._on(self.scheduler, tasks)
                 return
-            with LocalCluster(
-                n_workers=self.workers,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ) as cluster:
+            with (
+                tempfile.TemporaryDirectory(prefix="softlabel-dask-") as scratch,
+                configured({"temporary-directory": scratch}),
+                LocalCluster(
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                ) as cluster,
+            ):
                 yield from self._on(cluster, tasks)
 
     def _on(self, cluster: Any, tasks: Sequence[Task]) -> Iterator[Finished]:
