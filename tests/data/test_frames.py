@@ -133,7 +133,7 @@ def test_a_file_name_that_is_no_utf_8(tmp_path):
 
 
 def test_more_than_fits_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    from softlabel.numerics import memory
+    from softlabel import memory
 
     header = ",".join(f"c{place}" for place in range(2000)) + ",y\n"
     (tmp_path / "t.csv").write_text(header + "\n" * 2000)  # a cell for every line and name

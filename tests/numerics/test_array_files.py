@@ -9,10 +9,11 @@ import zipfile
 import numpy as np
 import pytest
 
+from softlabel import memory
 from softlabel.data.image_sets import load_images
 from softlabel.data.tables import load_table
 from softlabel.errors import InputError
-from softlabel.numerics import array_files, memory
+from softlabel.numerics import array_files
 from softlabel.numerics.array_files import array_names, read_array, read_arrays
 from tests.mutations import refusals
 

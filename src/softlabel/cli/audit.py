@@ -50,8 +50,8 @@ def audit(
 
     from softlabel.cli.progress import step_progress
     from softlabel.errors import SoftlabelError, unknown
+    from softlabel.memory import check_memory
     from softlabel.networks import Student
-    from softlabel.numerics.memory import check_memory
     from softlabel.ranges import check_count
     from softlabel.studies.audit import audit as run
     from softlabel.studies.audit import check_settings

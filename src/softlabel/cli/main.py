@@ -27,6 +27,7 @@ from softlabel.cli.reproduce import reproduce
 from softlabel.cli.train import train
 from softlabel.cli.verdict import verdict
 from softlabel.errors import InputError, SoftlabelError, out_of_memory
+from softlabel.memory import check_room
 
 INTERRUPTED = 130
 WRONG_PATHS = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ELOOP)
@@ -78,6 +79,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every error is one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        if words and not {"--help", "--version"} & set(words):
+            check_room()
         code = typer.main.get_command(app).main(words, prog_name="softlabel", standalone_mode=False)
         if code == INTERRUPTED:  # Typer turns an interrupt into this code
             raise KeyboardInterrupt

@@ -46,7 +46,7 @@ def margin(
     from softlabel.errors import InputError, require
     from softlabel.lab.file_names import file_names
     from softlabel.lab.writable import check_folder
-    from softlabel.numerics.memory import check_memory
+    from softlabel.memory import check_memory
 
     require(0 < kappa < float("inf"), f"--kappa must be positive and finite, got {kappa}")
     if start_widths is not None and out is None:

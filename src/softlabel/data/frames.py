@@ -16,8 +16,8 @@ import numpy as np
 
 from softlabel.data.trial import require_survivable
 from softlabel.errors import InputError, few, short
+from softlabel.memory import require_memory
 from softlabel.numerics.local_files import read_content, reason_of, require_regular_file, silent_stderr
-from softlabel.numerics.memory import require_memory
 
 if TYPE_CHECKING:
     import polars

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from softlabel.errors import InputError
-from softlabel.numerics.memory import SHARE, available_memory
+from softlabel.memory import SHARE, available_memory
 
 _READER = Path(__file__).with_name("trial_reader.py")
 

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from softlabel.errors import DivergedError, InputError, require, unknown
+from softlabel.memory import check_memory
 from softlabel.networks.fused import FusedPass
 from softlabel.networks.losses import Labels, hard_labels
 from softlabel.networks.optimisers import OPTIMISERS, SCHEDULES, project
@@ -29,7 +30,6 @@ from softlabel.networks.students import Student
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.networks.validation import EarlyStopping, Validation
 from softlabel.numerics import Inputs, Products, prepare_inputs
-from softlabel.numerics.memory import check_memory
 from softlabel.ranges import check_count
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from softlabel.errors import InputError, unknown
-from softlabel.numerics.memory import check_memory
+from softlabel.memory import check_memory
 
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 

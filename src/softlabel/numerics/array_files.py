@@ -18,8 +18,8 @@ import numpy as np
 from numpy.lib import format as npy
 
 from softlabel.errors import InputError, few
+from softlabel.memory import readable_bytes, require_memory
 from softlabel.numerics.local_files import reason_of, require_regular_file
-from softlabel.numerics.memory import readable_bytes, require_memory
 
 BOMB_SIZE = 2**30
 BOMB_RATIO = 200

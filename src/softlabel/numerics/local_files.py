@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from softlabel.errors import InputError
-from softlabel.numerics.memory import require_memory
+from softlabel.memory import require_memory
 
 _KINDS = {
     stat.S_IFIFO: "a named pipe",

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from softlabel.errors import InputError
+from softlabel.memory import require_memory
 from softlabel.numerics.files import replacing
 from softlabel.numerics.local_files import reason_of, require_regular_file
-from softlabel.numerics.memory import require_memory
 
 if TYPE_CHECKING:
     from safetensors import safe_open

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from softlabel.errors import InputError, require
+from softlabel.memory import bounded_memory
 from softlabel.numerics.local_files import reason_of
-from softlabel.numerics.memory import bounded_memory
 
 QUICK = 0.05  # seconds; a call that lasts no longer needs no thread of its own
 PATIENCE = 5.0  # seconds that an interrupted call has to stop

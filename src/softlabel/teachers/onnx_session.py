@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from softlabel.errors import InputError, require
+from softlabel.memory import readable_bytes
 from softlabel.numerics.local_files import reason_of
-from softlabel.numerics.memory import readable_bytes
 from softlabel.teachers.onnx_content import read_onnx
 from softlabel.teachers.onnx_runtime import Runtime
 

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 
 from softlabel.errors import InputError, require
+from softlabel.memory import check_memory
 from softlabel.networks.deep import resnet, vgg
 from softlabel.networks.deep.resnet import ResNet
 from softlabel.networks.deep.vgg import VGG, scaled, stage_counts
-from softlabel.numerics.memory import check_memory
 from softlabel.ranges import check_positive
 
 MULTIPLIERS = (1e-6, 1e3)  # of a network's channels: at least one channel is left, and memory ends before a thousand

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.errors import require, unknown
+from softlabel.memory import check_memory
 from softlabel.networks.privileged import (
     PrivilegedRun,
     PrivilegedStudent,
@@ -20,7 +21,6 @@ from softlabel.networks.privileged import (
     train_privileged,
     unit_outputs,
 )
-from softlabel.numerics.memory import check_memory
 from softlabel.ranges import check_count, check_positive, check_seed
 from softlabel.theory.dynamics import (
     LIPSCHITZ,

@@ -6,9 +6,9 @@ import threading
 import numpy as np
 import pytest
 
+from softlabel import memory
 from softlabel.errors import InputError
-from softlabel.numerics import memory
-from softlabel.numerics.memory import (
+from softlabel.memory import (
     available_memory,
     bounded_memory,
     check_memory,

@@ -7,10 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, SoftlabelError, require
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
+LEAST_ADDRESSES, LEAST_MEMORY = int(1.1 * 2**30), 2**28  # what it takes to load the libraries
 SHARE = 0.5  # of the available memory that the content of one file may take
+
+
+def check_room() -> None:
+    """Raise `SoftlabelError` where the libraries that softlabel works with do not even fit into memory.
+
+    They do not report it: with less room, loading them or starting their threads aborts the process or hangs it.
+    """
+    for room, least, what in (
+        (_address_space(), LEAST_ADDRESSES, "address space (see `ulimit -v`)"),
+        (min(_physical(), _container()), LEAST_MEMORY, "memory"),
+    ):
+        if room < least:
+            raise SoftlabelError(
+                f"softlabel needs at least {readable_bytes(least)} of {what}, and {readable_bytes(room)} are "
+                "available: raise the limit, or close other programs"
+            )
 
 
 def check_memory(numbers: float, what: str, remedy: str, size: int = 8) -> None:
@@ -34,18 +51,24 @@ def require_memory(needed: int, what: str) -> None:
 
 def available_memory() -> int:
     """Bytes that this process can still use, by what the system, its container and its own limits say."""
-    sizes = [_physical()]
+    return max(0, min(_physical(), _container(), _address_space()))
+
+
+def _address_space() -> int:
     with suppress(ImportError, OSError, ValueError):
         import resource
 
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
-            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            sizes.append(limit - used)
-    with suppress(OSError, ValueError):  # a container's limit; "max" where there is none
+            return limit - int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    return sys.maxsize
+
+
+def _container() -> int:
+    with suppress(OSError, ValueError):  # "max" where there is no limit
         limit, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text()) for name in ("max", "current"))
-        sizes.append(limit - used)
-    return max(0, min(sizes))
+        return limit - used
+    return sys.maxsize
 
 
 def _physical() -> int:
