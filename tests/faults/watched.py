@@ -121,8 +121,9 @@ class Watched:
     def _running(self) -> subprocess.Popen:
         if self._process is None or self._process.poll() is not None:
             home = self.place / "home"
+            inherited = {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
             environment = {
-                **os.environ,
+                **inherited,
                 "HOME": str(home),
                 "XDG_CACHE_HOME": str(home / ".cache"),
                 "TMPDIR": str(self.place / "temporary" / "files"),

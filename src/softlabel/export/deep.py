@@ -3,11 +3,9 @@
 import io
 import json
 import logging
-import os
-import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +71,7 @@ def export_onnx(
     outputs = ["logits", softening.output_name]
     said = io.StringIO()  # the exporter talks, in three ways
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said), _compiler_folder():
+    with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
             _Answering(network), (two,), dynamo=True, input_names=["images"], output_names=outputs,
@@ -96,21 +94,6 @@ def export_onnx(
         if not difference <= LARGEST:
             raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}: it was not kept")
     return difference
-
-
-@contextmanager
-def _compiler_folder() -> Iterator[None]:
-    """For a while, a folder of its own for PyTorch's compiler, which makes one in the system's temporary files."""
-    name = "TORCHINDUCTOR_CACHE_DIR"
-    before = os.environ.get(name)
-    with tempfile.TemporaryDirectory(prefix="softlabel-") as folder:
-        os.environ[name] = folder
-        try:
-            yield
-        finally:
-            os.environ.pop(name)
-            if before is not None:
-                os.environ[name] = before
 
 
 def _name_classes(built: "ModelProto", names: Sequence[str], softening: Softening) -> None:
