@@ -104,7 +104,7 @@ def test_report_is_rebuilt_and_citations_follow_the_run(capsys, folder):
         ),
         (["reproduce", "table1", "--preset", "slow"], "unknown preset 'slow'"),
         (["reproduce", "table1", "--data", "mnits"], "mnits"),
-        (["reproduce", "table1", "--settings", "nowhere.toml"], "settings file 'nowhere.toml' cannot be read"),
+        (["reproduce", "table1", "--settings", "nowhere.toml"], "there is no file 'nowhere.toml'"),
         (["reproduce", "table1", "--data", "digits", "--executor", "cluster"], "unknown executor 'cluster'"),
         (["results", "show", "nowhere"], "'nowhere' is not a run folder"),
         (["results", "list", "nowhere"], "there is no folder 'nowhere'"),
@@ -162,3 +162,9 @@ def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(command, folder
     assert "what is finished is kept" in errors
     assert subprocess.run([*call, "--json"], capture_output=True, env=environment).returncode == 0
     assert contents(out) == contents(folder)
+
+
+def test_a_pipe_is_no_settings_file(tmp_path, capsys):
+    os.mkfifo(tmp_path / "s.toml")
+    assert run(["reproduce", "table1", "--settings", str(tmp_path / "s.toml"), "--out", str(tmp_path / "run")]) == 2
+    assert "is a named pipe, and only regular files are read" in capsys.readouterr().err

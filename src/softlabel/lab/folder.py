@@ -24,6 +24,7 @@ from softlabel.lab.cells import Study
 from softlabel.lab.executors import MOST_THREADS
 from softlabel.lab.ledger import Ledger
 from softlabel.numerics.files import WriteError, explained, is_unfinished, write_text
+from softlabel.numerics.local_files import require_regular_file
 
 LEDGER = "ledger.sqlite"
 SETTINGS = "settings.toml"
@@ -142,7 +143,7 @@ def _check_new(folder: Path, given: dict[str, Any]) -> None:
 
 def _read_settings(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(require_regular_file(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise InputError(f"'{path}' cannot be read ({problem}); choose another --out") from None
 

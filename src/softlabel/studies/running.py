@@ -28,6 +28,7 @@ from softlabel.lab.executors import Executor
 from softlabel.lab.file_names import file_name
 from softlabel.lab.writable import check_folder
 from softlabel.numerics.files import write_text
+from softlabel.numerics.local_files import require_regular_file
 from softlabel.report.page import write_page
 
 RUNS = Path("runs")  # where runs are kept that name no folder of their own
@@ -90,7 +91,7 @@ def study_settings(name: str, preset: str, file: str | Path | None = None, **cha
 
 def _toml(file: Path, name: str) -> dict[str, Any]:
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
+        values = tomllib.loads(require_regular_file(file).read_text(encoding="utf-8"))
     except OSError as problem:
         raise InputError(f"settings file '{file}' cannot be read: {problem.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:

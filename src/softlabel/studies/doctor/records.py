@@ -12,6 +12,7 @@ from softlabel.documents import json_text
 from softlabel.errors import InputError
 from softlabel.networks import Labels, Student, TrainingRun
 from softlabel.numerics.files import write_text
+from softlabel.numerics.local_files import require_regular_file
 from softlabel.studies.doctor.courses import Course, Group
 from softlabel.studies.table1.work import on_the_ball
 
@@ -60,7 +61,7 @@ def read_records(folder: Path) -> dict[str, Any]:
     """What `write_records` wrote; anything else is an error."""
     path = Path(folder) / RECORDS
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(require_regular_file(path).read_text(encoding="utf-8"))
         held = document["verb"] == "train" and isinstance(document["students"], list)
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise InputError(f"'{path}' cannot be read ({type(problem).__name__}): train again with --out") from None
