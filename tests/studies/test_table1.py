@@ -237,7 +237,7 @@ def test_settings_files(tmp_path):
         file.write_text(text)
         with pytest.raises(InputError, match=message):
             running.study_settings("table1", "quick", file)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no file"):
         running.study_settings("table1", "quick", tmp_path / "none.toml")
     with pytest.raises(InputError, match="unknown preset 'quik': did you mean 'quick'"):
         running.study_settings("table1", "quik")
