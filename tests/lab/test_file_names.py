@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softlabel.lab.file_names import file_name, file_names
-from softlabel.studies.running import run_folder
+from softlabel.studies.run import default_run_dir
 
 
 def folded(name: str) -> str:
@@ -34,32 +34,32 @@ def test_names_are_safe(name, shown):
 
 def test_names_that_look_alike_stay_apart():
     names = ["a b", "a_b", "a.b", "A_B", "a/b", "", "..", "é", "e\u0301", "x" * 300, "x" * 301]
-    found = file_names(names)
-    assert list(found) == names
-    assert len({folded(shown) for shown in found.values()}) == len(names)
-    assert found["a.b"] == "a.b"
-    assert file_names(reversed(names)) == found
+    names_shown = file_names(names)
+    assert list(names_shown) == names
+    assert len({folded(shown) for shown in names_shown.values()}) == len(names)
+    assert names_shown["a.b"] == "a.b"
+    assert file_names(reversed(names)) == names_shown
 
 
 def test_a_name_that_looks_like_the_mark_of_another_stays_apart():
     marked = file_names(["a b", "a_b"])["a b"]
-    found = file_names(["a b", "a_b", marked])
-    assert len(set(found.values())) == 3
+    names_shown = file_names(["a b", "a_b", marked])
+    assert len(set(names_shown.values())) == 3
 
 
 @given(st.lists(st.text(max_size=120), unique=True, max_size=8))
 def test_any_names_have_safe_file_names_of_their_own(names):
-    found = file_names(names)
-    assert len({folded(shown) for shown in found.values()}) == len(names)
-    for shown in found.values():
+    names_shown = file_names(names)
+    assert len({folded(shown) for shown in names_shown.values()}) == len(names)
+    for shown in names_shown.values():
         assert 0 < len(shown.encode()) <= 120
         assert shown not in (".", "..")
         assert not shown.startswith(".")
         assert not set(shown) & set('/\\:*?"<>|\n\x00')
 
 
-def test_the_folder_of_a_run_is_named_safely(tmp_path, monkeypatch):
+def test_the_directory_of_a_run_is_named_safely(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder = run_folder("verdict", "../we\x1bird [a] $name.csv", "0123456789", None)
-    assert folder.as_posix() == "runs/verdict-we_ird__a___name-01234567"
-    assert len(run_folder("plan", "x" * 300 + ".csv", "0123456789", None).name) < 120
+    run_dir = default_run_dir("verdict", "../we\x1bird [a] $name.csv", "0123456789", None)
+    assert run_dir.as_posix() == "runs/verdict-we_ird__a___name-01234567"
+    assert len(default_run_dir("plan", "x" * 300 + ".csv", "0123456789", None).name) < 120

@@ -1,4 +1,4 @@
-"""The ledger: whole bundles or nothing, exact arrays, clear errors."""
+"""The ledger: complete bundles or nothing, exact arrays, clear errors."""
 
 import os
 import sqlite3
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from softlabel.errors import InputError
-from softlabel.lab import Bundle, Ledger, Outcome
+from softlabel.lab import Bundle, CellResult, Ledger
 from softlabel.lab.ledger import LedgerError
 from tests.lab.toys import Draw
 
@@ -20,25 +20,25 @@ CELLS = tuple(Draw(stage="first", seed=seed) for seed in range(3))
 BUNDLE = Bundle("first 0", CELLS)
 
 
-def outcomes(offset: float = 0.0) -> list[Outcome]:
-    return [Outcome({"mean": k + offset, "why": None}, {"x": np.arange(4.0) * k}) for k in range(3)]
+def toy_results(offset: float = 0.0) -> list[CellResult]:
+    return [CellResult({"mean": k + offset, "why": None}, {"x": np.arange(4.0) * k}) for k in range(3)]
 
 
-def record(ledger: Ledger, bundle: Bundle = BUNDLE, found: list[Outcome] | None = None) -> None:
-    ledger.record("first", bundle, found or outcomes(), attempts=1, seconds=0.5)
+def record(ledger: Ledger, bundle: Bundle = BUNDLE, results: list[CellResult] | None = None) -> None:
+    ledger.record("first", bundle, results or toy_results(), attempts=1, seconds=0.5)
 
 
 def test_what_goes_in_comes_out(tmp_path):
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        ledger.note(study="toy", settings={"γ": [1, None]})
+        ledger.set_meta(study="toy", settings={"γ": [1, None]})
         record(ledger)
     with Ledger(path) as ledger:
         assert ledger.meta("settings") == {"γ": [1, None]}
         assert ledger.meta("nothing") is None
         assert ledger.status() == {BUNDLE.key: "done"}
-        found = ledger.outcomes(BUNDLE.key)
-        assert [outcome.metrics for outcome in found] == [outcome.metrics for outcome in outcomes()]
+        results = ledger.cell_results(BUNDLE.key)
+        assert [result.metrics for result in results] == [result.metrics for result in toy_results()]
         np.testing.assert_array_equal(ledger.arrays(CELLS[2].key)["x"], [0, 2, 4, 6])
         assert [row["seed"] for row in ledger.rows()] == [0, 1, 2]
         assert ledger.bundles()[0] == {
@@ -56,8 +56,8 @@ def test_what_goes_in_comes_out(tmp_path):
 def test_arrays_keep_every_bit(tmp_path_factory, x):
     with Ledger(tmp_path_factory.mktemp("ledger") / "ledger.sqlite") as ledger:
         bundle = Bundle("one", CELLS[:1])
-        record(ledger, bundle, [Outcome({}, {"x": x})])
-        back = ledger.outcomes(bundle.key)[0].arrays["x"]
+        record(ledger, bundle, [CellResult({}, {"x": x})])
+        back = ledger.cell_results(bundle.key)[0].arrays["x"]
     assert back.dtype == x.dtype
     assert back.shape == x.shape
     assert back.tobytes() == x.tobytes()
@@ -66,10 +66,10 @@ def test_arrays_keep_every_bit(tmp_path_factory, x):
 def test_a_bundle_counts_once(tmp_path):
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         record(ledger)
-        record(ledger, BUNDLE, outcomes(offset=100))
+        record(ledger, BUNDLE, toy_results(offset=100))
         ledger.record_failure("first", BUNDLE, "too late", attempts=1, seconds=0.0)
         assert ledger.status() == {BUNDLE.key: "done"}
-        assert [outcome.metrics["mean"] for outcome in ledger.outcomes(BUNDLE.key)] == [0, 1, 2]
+        assert [result.metrics["mean"] for result in ledger.cell_results(BUNDLE.key)] == [0, 1, 2]
         assert ledger.failures() == []
 
 
@@ -85,9 +85,9 @@ def test_a_failure_gives_way_to_success(tmp_path):
 @pytest.mark.parametrize(
     "bad",
     [
-        [*outcomes()[:2], Outcome({"mean": float("nan")})],
-        outcomes()[:2],
-        [*outcomes()[:2], Outcome({"mean": object()})],
+        [*toy_results()[:2], CellResult({"mean": float("nan")})],
+        toy_results()[:2],
+        [*toy_results()[:2], CellResult({"mean": object()})],
     ],
 )
 def test_a_bundle_that_cannot_be_written_leaves_nothing(tmp_path, bad):
@@ -95,13 +95,13 @@ def test_a_bundle_that_cannot_be_written_leaves_nothing(tmp_path, bad):
         with pytest.raises((ValueError, TypeError)):
             record(ledger, BUNDLE, bad)
         assert ledger.status() == {}
-        assert ledger.outcomes(BUNDLE.key) == []
+        assert ledger.cell_results(BUNDLE.key) == []
         assert ledger.arrays(CELLS[0].key) == {}
         record(ledger)
-        assert len(ledger.outcomes(BUNDLE.key)) == 3
+        assert len(ledger.cell_results(BUNDLE.key)) == 3
 
 
-def test_a_full_disk_is_told_and_costs_only_what_did_not_fit(tmp_path):
+def test_a_full_disk_is_reported_and_costs_only_what_did_not_fit(tmp_path):
     """The database may not grow: what a full disk looks like from inside."""
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         record(ledger)
@@ -111,9 +111,9 @@ def test_a_full_disk_is_told_and_costs_only_what_did_not_fit(tmp_path):
         with pytest.raises(
             LedgerError, match=r"disk of .* is full; free some space; bundles that were finished are kept"
         ):
-            record(ledger, large, [Outcome({}, {"x": np.zeros(100_000)})])
+            record(ledger, large, [CellResult({}, {"x": np.zeros(100_000)})])
         assert ledger.status() == {BUNDLE.key: "done"}
-        assert len(ledger.outcomes(BUNDLE.key)) == 3
+        assert len(ledger.cell_results(BUNDLE.key)) == 3
 
 
 def test_a_newer_ledger_is_left_alone(tmp_path):
@@ -154,14 +154,14 @@ def test_a_driver_that_died_while_making_its_ledger_does_not_stop_the_next(tmp_p
 
 
 @pytest.fixture
-def whole(tmp_path):
-    """A ledger with notes, three bundles and a failure; its tables fill several pages."""
+def intact(tmp_path):
+    """A ledger with metadata, three bundles and a failure; its tables fill several pages."""
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        ledger.note(study="toy", settings={"cells": 3}, threads=1)
+        ledger.set_meta(study="toy", settings={"cells": 3}, threads=1)
         for number in range(3):
-            found = [Outcome({"mean": k + number}, {"x": np.arange(300.0) * k + number}) for k in range(3)]
-            record(ledger, Bundle(f"first {number}", CELLS), found)
+            results = [CellResult({"mean": k + number}, {"x": np.arange(300.0) * k + number}) for k in range(3)]
+            record(ledger, Bundle(f"first {number}", CELLS), results)
         ledger.record_failure("second", Bundle("second 0", CELLS[:1]), "diverged", attempts=1, seconds=0.1)
     return path
 
@@ -169,13 +169,13 @@ def whole(tmp_path):
 def read_everything(path):
     """All that read verbs take from a ledger."""
     with Ledger(path, read_only=True) as ledger:
-        notes = {name: ledger.meta(name) for name in ("study", "settings", "threads", "facts")}
+        metadata = {name: ledger.meta(name) for name in ("study", "settings", "threads", "facts")}
         bundles = ledger.bundles()
-        outcomes = [
-            [(one.metrics, {name: x.tolist() for name, x in one.arrays.items()}) for one in ledger.outcomes(key)]
+        results = [
+            [(one.metrics, {name: x.tolist() for name, x in one.arrays.items()}) for one in ledger.cell_results(key)]
             for key in ledger.status()
         ]
-        return notes, bundles, outcomes, ledger.rows(), ledger.failures()
+        return metadata, bundles, results, ledger.rows(), ledger.failures()
 
 
 def change(path, *statements):
@@ -191,31 +191,31 @@ def downgrade(path):
     change(path, "DROP TABLE checksums", "PRAGMA user_version = 1")
 
 
-def test_every_flipped_byte_is_found_or_changes_nothing(whole):
+def test_every_flipped_byte_is_detected_or_changes_nothing(intact):
     """Results are as they were written or an error of the user's input; never other numbers, never another error."""
-    truth = read_everything(whole)
-    content = whole.read_bytes()
+    truth = read_everything(intact)
+    content = intact.read_bytes()
     dice = np.random.default_rng(0)
-    found = 0
+    detected = 0
     for place in dice.choice(len(content), size=250, replace=False).tolist():
         flipped = bytearray(content)
         flipped[place] ^= 1 << int(dice.integers(8))
-        whole.write_bytes(flipped)
+        intact.write_bytes(flipped)
         try:
-            content_now = read_everything(whole)
+            content_now = read_everything(intact)
         except InputError as problem:
-            found += "\n" not in str(problem)
+            detected += "\n" not in str(problem)
             continue
         assert content_now == truth
-    assert found > 50  # the others fell on pages that are not in use
+    assert detected > 50  # the others fell on pages that are not in use
 
 
 @pytest.mark.parametrize("removed", ["name = 'first 1'", "status = 'failed'", "1 = 1"])
-def test_bundles_whose_rows_are_gone_are_missed(whole, removed):
-    with Ledger(whole, read_only=True) as ledger:
+def test_bundles_whose_rows_are_gone_are_missed(intact, removed):
+    with Ledger(intact, read_only=True) as ledger:
         bundles = len(ledger.bundles())
-    change(whole, f"DELETE FROM bundles WHERE {removed}")
-    with Ledger(whole, read_only=True) as ledger:
+    change(intact, f"DELETE FROM bundles WHERE {removed}")
+    with Ledger(intact, read_only=True) as ledger:
         assert len(ledger.bundles()) == bundles
         assert ledger.damaged()
         with pytest.raises(InputError, match="bundles are not what was written"):
@@ -223,11 +223,11 @@ def test_bundles_whose_rows_are_gone_are_missed(whole, removed):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9])
-def test_cut_files(whole, share):
-    content = whole.read_bytes()
-    whole.write_bytes(content[: int(share * len(content))])
+def test_cut_files(intact, share):
+    content = intact.read_bytes()
+    intact.write_bytes(content[: int(share * len(content))])
     with pytest.raises(InputError):
-        read_everything(whole)
+        read_everything(intact)
 
 
 FOREIGN = {
@@ -256,8 +256,8 @@ FOREIGN = {
     "changed status": ["UPDATE bundles SET status = 'failed' WHERE status = 'done'"],
 }
 WRONG_TYPES = {
-    "notes that are not JSON": ["UPDATE meta SET value = '{'"],
-    "notes that are numbers of another kind": ["UPDATE meta SET value = x'ff00'"],
+    "metadata that are not JSON": ["UPDATE meta SET value = '{'"],
+    "metadata that are numbers of another kind": ["UPDATE meta SET value = x'ff00'"],
     "deep JSON": ["UPDATE meta SET value = replace(hex(zeroblob(100000)), '0', '[')"],
     "metrics that are not JSON": ["UPDATE outcomes SET metrics = 'mean'"],
     "metrics that are a list": ["UPDATE outcomes SET metrics = '[1]'"],
@@ -281,45 +281,45 @@ WRONG_TYPES = {
 
 
 @pytest.mark.parametrize("name", [*FOREIGN, *WRONG_TYPES])
-def test_ledgers_that_softlabel_did_not_write_are_refused_in_one_line(whole, name):
-    change(whole, *(FOREIGN | WRONG_TYPES)[name])
-    content = whole.read_bytes()
+def test_ledgers_that_softlabel_did_not_write_are_refused_in_one_line(intact, name):
+    change(intact, *(FOREIGN | WRONG_TYPES)[name])
+    content = intact.read_bytes()
     with pytest.raises(InputError) as raised:
-        read_everything(whole)
+        read_everything(intact)
     assert "\n" not in str(raised.value)
     assert "is safe" not in str(raised.value)
-    assert whole.read_bytes() == content
+    assert intact.read_bytes() == content
 
 
 @pytest.mark.parametrize("name", WRONG_TYPES)
-def test_so_are_those_of_version_1_which_have_no_checksums(whole, name):
-    downgrade(whole)
-    change(whole, *WRONG_TYPES[name])
+def test_so_are_those_of_version_1_which_have_no_checksums(intact, name):
+    downgrade(intact)
+    change(intact, *WRONG_TYPES[name])
     with pytest.raises(InputError) as raised:
-        read_everything(whole)
+        read_everything(intact)
     assert "\n" not in str(raised.value)
 
 
-def test_ledgers_of_version_1_are_read_as_they_are_and_get_checksums_when_written_to(whole):
-    truth = read_everything(whole)
-    downgrade(whole)
-    old = whole.read_bytes()
-    assert read_everything(whole) == truth
-    assert whole.read_bytes() == old
-    with Ledger(whole, read_only=True) as ledger:
+def test_ledgers_of_version_1_are_read_as_they_are_and_get_checksums_when_written_to(intact):
+    truth = read_everything(intact)
+    downgrade(intact)
+    old = intact.read_bytes()
+    assert read_everything(intact) == truth
+    assert intact.read_bytes() == old
+    with Ledger(intact, read_only=True) as ledger:
         assert not ledger.has_checksums
-    change(whole, "UPDATE arrays SET shape = '[-1]' WHERE rowid = 1")
-    with Ledger(whole) as ledger:
+    change(intact, "UPDATE arrays SET shape = '[-1]' WHERE rowid = 1")
+    with Ledger(intact) as ledger:
         assert ledger.has_checksums
         assert ledger.damaged() == ["first: first 0"]  # what cannot be read is not given a checksum
-    with Ledger(whole, read_only=True) as ledger:
+    with Ledger(intact, read_only=True) as ledger:
         assert ledger.version == 2
         assert ledger.damaged() == ["first: first 0"]
 
 
-def test_reading_writes_nothing(tmp_path, whole):
+def test_reading_writes_nothing(tmp_path, intact):
     before = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.iterdir()}
-    read_everything(whole)
+    read_everything(intact)
     assert {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.iterdir()} == before
     empty = tmp_path / "empty" / "ledger.sqlite"
     empty.parent.mkdir()
@@ -332,9 +332,9 @@ def test_reading_writes_nothing(tmp_path, whole):
     assert [path.name for path in empty.parent.iterdir()] == ["ledger.sqlite"]
 
 
-def test_what_a_killed_run_left_half_written_is_read_without_it(tmp_path, whole):
+def test_what_a_killed_run_left_half_written_is_read_without_it(tmp_path, intact):
     """A transaction that was not finished: its journal lies beside the ledger, whose pages are new already."""
-    truth = read_everything(whole)
+    truth = read_everything(intact)
     code = (
         "import os, sqlite3, sys\n"
         "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
@@ -344,19 +344,19 @@ def test_what_a_killed_run_left_half_written_is_read_without_it(tmp_path, whole)
         "db.execute('UPDATE arrays SET data = zeroblob(50000)')\n"
         "os._exit(9)\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(whole)], check=False)
-    journal = whole.with_name("ledger.sqlite-journal")
+    subprocess.run([sys.executable, "-c", code, str(intact)], check=False)
+    journal = intact.with_name("ledger.sqlite-journal")
     assert journal.stat().st_size > 0
-    before = whole.read_bytes(), journal.read_bytes()
-    assert read_everything(whole) == truth
-    assert (whole.read_bytes(), journal.read_bytes()) == before
-    Ledger(whole).close()  # the next driver undoes it
+    before = intact.read_bytes(), journal.read_bytes()
+    assert read_everything(intact) == truth
+    assert (intact.read_bytes(), journal.read_bytes()) == before
+    Ledger(intact).close()  # the next driver undoes it
     assert not journal.exists()
-    assert read_everything(whole) == truth
+    assert read_everything(intact) == truth
 
 
 @pytest.mark.parametrize("name", ["a b?mode=rw#c%20", "ü", "[1]", "'quote'"])
-def test_folders_of_any_name(tmp_path, name):
+def test_directories_of_any_name(tmp_path, name):
     path = tmp_path / name / "ledger.sqlite"
     path.parent.mkdir()
     with Ledger(path) as ledger:
@@ -376,5 +376,5 @@ def test_no_file_at_all(tmp_path):
 def test_objects_are_not_kept(tmp_path):
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(TypeError, match="array 'x' of type object cannot be kept"):
-            record(ledger, Bundle("one", CELLS[:1]), [Outcome({}, {"x": np.array([{}])})])
+            record(ledger, Bundle("one", CELLS[:1]), [CellResult({}, {"x": np.array([{}])})])
         assert ledger.status() == {}

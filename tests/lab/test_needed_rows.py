@@ -5,15 +5,15 @@ import pytest
 
 from softlabel.lab.needed_rows import AREA, CORRELATION, DISAGREEMENT, assumed_variance, half_width, rows_needed
 from softlabel.lab.scores import METRICS, example_scores
-from softlabel.lab.sequential import Look, standing
+from softlabel.lab.sequential import Look, analyze
 from softlabel.lab.statistics import crossed_mean
 
 FAILURE = 0.05
 SHARES = {"even": (0.5, 0.5), "rare": (0.9, 0.1), "three": (0.6, 0.3, 0.1)}
 
 
-def said(rng, right, truth, classes):
-    """Probabilities (n, K) that are right where told, wrong in another class elsewhere."""
+def predicted(rng, right, truth, classes):
+    """Probabilities (n, K) that are right where `right` is true, and favor another class elsewhere."""
     place = np.where(right, truth, (truth + rng.integers(1, classes, len(truth))) % classes)
     return np.where(np.arange(classes) == place[:, None], 0.9, 0.1 / (classes - 1))
 
@@ -24,7 +24,7 @@ def pair(rng, metric, truth, classes):
     if metric != "auc":
         first = rng.random(n) < 0.85
         differ = rng.random(n) < DISAGREEMENT * 0.5 / np.where(first, 0.85, 0.15)  # either way as often
-        return said(rng, first, truth, classes), said(rng, first ^ differ, truth, classes)
+        return predicted(rng, first, truth, classes), predicted(rng, first ^ differ, truth, classes)
     rate = np.where(truth == 1, (1 - AREA) / AREA, 1.0)  # exponential scores, as Hanley and McNeil have them
     one, other = rng.exponential(1 / rate), rng.exponential(1 / rate)
     other = np.where(rng.random(n) < CORRELATION, one, other)
@@ -56,7 +56,7 @@ def test_before_a_run_if_the_assumption_holds(metric, shares, margin):
 
 
 def test_the_metrics_differ():
-    """What was said of accuracy was said of every metric: unequal classes need more rows for balanced accuracy."""
+    """Accuracy does not speak for every metric: unequal classes need more rows for balanced accuracy."""
     counts = (900, 100)
     needed = {
         metric: None if (v := assumed_variance(metric, counts)) is None else rows_needed(0.5, FAILURE, v)
@@ -89,17 +89,17 @@ def test_after_a_run_as_measured(metric):
             z = push + own
             likely = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
             tables.append(np.repeat(example_scores(metric, likely, truth)[None], 3, axis=0))
-        return standing(Look(3, FAILURE), tables[0], tables[1], 0.5)
+        return analyze(Look(3, FAILURE), tables[0], tables[1], 0.5)
 
     halves, needed = [], []
     for _ in range(15):
-        found = at(300)
-        if found.rows is None:  # one in twenty decides by chance
+        analysis = at(300)
+        if analysis.rows is None:  # one in twenty decides by chance
             continue
-        near = max(abs(found.gap.value), 0.5 - abs(found.gap.value))
-        rows = min(found.rows, 20_000)
-        halves.append(at(rows).examples * np.sqrt(rows / found.rows) / near)
-        needed.append(found.rows)
+        near = max(abs(analysis.gap.mean), 0.5 - abs(analysis.gap.mean))
+        rows = min(analysis.rows, 20_000)
+        halves.append(at(rows).examples * np.sqrt(rows / analysis.rows) / near)
+        needed.append(analysis.rows)
     assert np.median(halves) == pytest.approx(1.0, rel=0.15)
     assert len(needed) > 10
     assert min(needed) > 300
@@ -108,7 +108,7 @@ def test_after_a_run_as_measured(metric):
 def test_rows_are_named_only_where_seeds_do_not_decide():
     rng = np.random.default_rng(1)
     seeds = 0.02 * rng.standard_normal((6, 1)) + 0.01 * rng.standard_normal((6, 4000))
-    found = standing(Look(6, FAILURE), seeds, np.zeros_like(seeds), 0.5)
-    assert found.verdict == "undecided"
-    assert found.needed is not None
-    assert found.rows is None
+    analysis = analyze(Look(6, FAILURE), seeds, np.zeros_like(seeds), 0.5)
+    assert analysis.verdict == "undecided"
+    assert analysis.needed is not None
+    assert analysis.rows is None

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from softlabel.errors import InputError
 from softlabel.lab.scores import unseen
-from softlabel.lab.sequential import Look, follow, planned_looks, standing
+from softlabel.lab.sequential import Look, analyze, follow, planned_looks
 
 
 @given(st.integers(2, 500), st.floats(0.6, 0.999))
-def test_looks_end_with_all_seeds_and_spend_the_whole_failure(seeds, confidence):
+def test_looks_end_with_all_seeds_and_spend_all_of_the_failure(seeds, confidence):
     looks = planned_looks(seeds, confidence)
     places = [look.seeds for look in looks]
     assert places == sorted(set(places))
@@ -54,16 +54,16 @@ def test_a_gap_is_found_and_its_sign_is_right():
     rng = np.random.default_rng(3)
     looks = planned_looks(20)
     for gap, word in ((0.04, "soft wins"), (-0.04, "hard wins")):
-        found = [follow(looks, *tables(rng, gap), 0.5).verdict for _ in range(30)]
-        assert found.count(word) >= 28
+        verdicts = [follow(looks, *tables(rng, gap), 0.5).verdict for _ in range(30)]
+        assert verdicts.count(word) >= 28
 
 
 def test_equal_arms_end_without_a_difference():
     rng = np.random.default_rng(4)
-    found = follow(planned_looks(20), *tables(rng, 0.0, rows=5000, between=0.001, example=0.01, rest=0.02), 0.5)
-    assert found.verdict == "no difference"
-    assert found.look.seeds < 20
-    assert found.needed is None
+    analysis = follow(planned_looks(20), *tables(rng, 0.0, rows=5000, between=0.001, example=0.01, rest=0.02), 0.5)
+    assert analysis.verdict == "no difference"
+    assert analysis.look.seeds < 20
+    assert analysis.needed is None
 
 
 def hide(*class_rows: int, metric: str = "accuracy"):
@@ -72,11 +72,11 @@ def hide(*class_rows: int, metric: str = "accuracy"):
 
 def test_rows_that_never_differ_do_not_prove_that_none_would():
     same = np.ones((5, 100))
-    assert standing(Look(5, 0.05), same, same, 0.5, hide(100)).verdict == "undecided"
-    assert standing(Look(5, 0.05), same, same, 0.5, hide(100)).hopeless
+    assert analyze(Look(5, 0.05), same, same, 0.5, hide(100)).verdict == "undecided"
+    assert analyze(Look(5, 0.05), same, same, 0.5, hide(100)).hopeless
     many = np.ones((5, 2000))
-    assert standing(Look(5, 0.05), many, many, 0.5, hide(2000)).verdict == "no difference"
-    assert standing(Look(5, 0.05), same, same, 0.5).verdict == "no difference"
+    assert analyze(Look(5, 0.05), many, many, 0.5, hide(2000)).verdict == "no difference"
+    assert analyze(Look(5, 0.05), same, same, 0.5).verdict == "no difference"
 
 
 def test_a_rare_class_decides_what_a_balanced_metric_can_show():
@@ -95,21 +95,21 @@ def test_a_rare_class_decides_what_a_balanced_metric_can_show():
 def test_an_open_question_says_what_would_decide_it():
     rng = np.random.default_rng(5)
     soft, hard = tables(rng, 0.004, seeds=6, rows=4000, between=0.012, example=0.0, rest=0.05)
-    at = standing(Look(6, 0.05), soft, hard, 0.5)
+    at = analyze(Look(6, 0.05), soft, hard, 0.5)
     assert at.verdict == "undecided"
     assert not at.hopeless
     assert at.needed is not None
     assert at.needed > 6
 
 
-def test_too_few_test_rows_are_hopeless_and_said():
+def test_too_few_test_rows_are_hopeless_and_reported():
     rng = np.random.default_rng(6)
-    found = follow(planned_looks(40), *tables(rng, 0.0, seeds=40, rows=60, between=0.002, example=0.3), 0.5)
-    assert found.verdict == "undecided"
-    assert found.hopeless
-    assert found.look.seeds == 5  # nothing more is trained
-    assert found.rows is not None
-    assert found.rows > 1000
+    analysis = follow(planned_looks(40), *tables(rng, 0.0, seeds=40, rows=60, between=0.002, example=0.3), 0.5)
+    assert analysis.verdict == "undecided"
+    assert analysis.hopeless
+    assert analysis.look.seeds == 5  # nothing more is trained
+    assert analysis.rows is not None
+    assert analysis.rows > 1000
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.25, 0.4, 2.0])
@@ -120,23 +120,23 @@ def test_as_many_test_rows_as_it_says_decide(gap):
         half = np.full(rows // 2, 0.2)
         difference = gap / 100 + np.concatenate([half, -half])
         table = np.repeat(difference[None], 5, axis=0)
-        return standing(Look(5, 0.05), table, np.zeros_like(table), 0.5)
+        return analyze(Look(5, 0.05), table, np.zeros_like(table), 0.5)
 
-    said = at(100).rows
-    assert said is not None
-    assert at(int(1.1 * said)).verdict != "undecided"
-    assert at(int(0.9 * said)).verdict == "undecided"
+    rows = at(100).rows
+    assert rows is not None
+    assert at(int(1.1 * rows)).verdict != "undecided"
+    assert at(int(0.9 * rows)).verdict == "undecided"
 
 
 def test_as_many_rows_without_a_difference_as_it_says_decide():
     def at(rows):
         same = np.ones((5, rows))
-        return standing(Look(5, 0.05), same, same, 0.5, hide(rows))
+        return analyze(Look(5, 0.05), same, same, 0.5, hide(rows))
 
-    said = at(100).rows
-    assert said is not None
-    assert at(int(1.1 * said)).verdict == "no difference"
-    assert at(int(0.9 * said)).verdict == "undecided"
+    rows = at(100).rows
+    assert rows is not None
+    assert at(int(1.1 * rows)).verdict == "no difference"
+    assert at(int(0.9 * rows)).verdict == "undecided"
 
 
 def test_rare_failures_of_seeds_inflate_the_error_rate():

@@ -23,12 +23,12 @@ def table(rng, runs, examples, run=1.0, example=1.0, rest=1.0, mean=0.0):
 
 def test_variance_parts_are_unbiased():
     rng = np.random.default_rng(0)
-    found = [crossed_mean(table(rng, 6, 40, run=0.5, example=2.0, rest=1.5)) for _ in range(3000)]
-    run_part = np.mean([mean.run_part for mean in found])
-    example_part = np.mean([mean.example_part for mean in found])
+    estimates = [crossed_mean(table(rng, 6, 40, run=0.5, example=2.0, rest=1.5)) for _ in range(3000)]
+    run_part = np.mean([estimate.run_part for estimate in estimates])
+    example_part = np.mean([estimate.example_part for estimate in estimates])
     assert run_part == pytest.approx(0.25 / 6 + 2.25 / 240, rel=0.03)
     assert example_part == pytest.approx(4 / 40, rel=0.03)
-    spread = np.var([mean.value for mean in found])
+    spread = np.var([estimate.mean for estimate in estimates])
     assert spread == pytest.approx(run_part + example_part, rel=0.08)
 
 
@@ -72,18 +72,18 @@ def test_intervals_cover_with_zeros_and_ones():
 
 def test_without_run_variation_it_is_the_interval_of_a_mean():
     x = np.random.default_rng(3).standard_normal(500)
-    found = crossed_mean(np.tile(x, (4, 1)))
-    low, high = found.interval(0.95)
+    estimate = crossed_mean(np.tile(x, (4, 1)))
+    low, high = estimate.interval(0.95)
     expected = stats.t.interval(0.95, 499, x.mean(), stats.sem(x))
     assert (low, high) == pytest.approx(expected, rel=1e-6)
-    assert found.p_value() == pytest.approx(stats.ttest_1samp(x, 0).pvalue, rel=1e-6)
+    assert estimate.p_value() == pytest.approx(stats.ttest_1samp(x, 0).pvalue, rel=1e-6)
 
 
 def test_without_examples_variation_it_is_the_interval_of_the_runs():
     x = np.random.default_rng(4).standard_normal(6)
-    found = crossed_mean(np.tile(x[:, None], (1, 300)))
-    assert found.interval(0.9) == pytest.approx(stats.t.interval(0.9, 5, x.mean(), stats.sem(x)), rel=1e-6)
-    assert found.effect == pytest.approx(x.mean() / x.std(ddof=1))
+    estimate = crossed_mean(np.tile(x[:, None], (1, 300)))
+    assert estimate.interval(0.9) == pytest.approx(stats.t.interval(0.9, 5, x.mean(), stats.sem(x)), rel=1e-6)
+    assert estimate.effect == pytest.approx(x.mean() / x.std(ddof=1))
 
 
 def test_the_p_value_is_where_the_interval_reaches_zero():
@@ -95,11 +95,11 @@ def test_the_p_value_is_where_the_interval_reaches_zero():
 
 
 def test_no_variation_at_all():
-    found = crossed_mean(np.full((3, 5), 2.0))
-    assert found.interval() == (2, 2)
-    assert found.p_value() == 0
+    estimate = crossed_mean(np.full((3, 5), 2.0))
+    assert estimate.interval() == (2, 2)
+    assert estimate.p_value() == 0
     assert crossed_mean(np.zeros((3, 5))).p_value() == 1
-    assert found.effect is None
+    assert estimate.effect is None
 
 
 @pytest.mark.parametrize("shape", [(1, 10), (10, 1), (10,)])
@@ -144,7 +144,7 @@ def test_runs_needed_is_enough_and_one_fewer_is_not():
         of_runs = stats.t.isf(0.025, runs - 1) ** 2 * gap.run_part * 4 / runs
         return math.sqrt(of_runs + stats.t.isf(0.025, gap.examples - 1) ** 2 * gap.example_part)
 
-    assert half(needed) < abs(gap.value) <= half(needed - 1)
+    assert half(needed) < abs(gap.mean) <= half(needed - 1)
 
 
 def test_where_test_examples_are_too_few_no_number_of_runs_decides():
@@ -170,6 +170,6 @@ def test_verdicts(low, high, verdict):
     assert judge(low, high, 0.5) == verdict
 
 
-def test_without_a_margin_nothing_is_no_difference():
+def test_without_an_equivalence_nothing_is_no_difference():
     assert judge(-0.1, 0.1, 0.0) == "undecided"
     assert judge(0.0, 0.1, 0.0) == "undecided"

@@ -1,7 +1,7 @@
 import pytest
 
 from softlabel.errors import InputError
-from softlabel.lab.writable import check_file, check_folder
+from softlabel.lab.writable import check_directory, check_file
 
 
 @pytest.fixture
@@ -28,26 +28,26 @@ def place(tmp_path):
 def test_folders_that_cannot_be_written_are_refused(out, message, place):
     before = sorted(place.rglob("*"))
     with pytest.raises(InputError, match=message):
-        check_folder(place / out)
+        check_directory(place / out)
     with pytest.raises(InputError):
         check_file(place / out / "table.csv")
     assert sorted(place.rglob("*")) == before
 
 
 def test_what_stands_in_the_way_below_is_refused(place):
-    check_folder(place / "run")
+    check_directory(place / "run")
     with pytest.raises(InputError, match="room for 'students'"):
-        check_folder(place / "run", folders=("students",))
+        check_directory(place / "run", folders=("students",))
     with pytest.raises(InputError, match=r"room for 'records\.json'"):
-        check_folder(place / "run", files=("records.json",))
+        check_directory(place / "run", files=("records.json",))
 
 
 def test_folders_and_files_that_can_be_written(place):
     before = sorted(place.rglob("*"))
-    check_folder(None)
+    check_directory(None)
     check_file(None)
-    check_folder(place)
-    check_folder(place / "new" / "deep", folders=("students",), files=("records.json",))
+    check_directory(place)
+    check_directory(place / "new" / "deep", folders=("students",), files=("records.json",))
     check_file(place / "new" / "table.csv")
     check_file(place / "file")
     assert sorted(place.rglob("*")) == before
@@ -61,4 +61,4 @@ def test_a_folder_without_permission_is_refused(place, monkeypatch):
 
     monkeypatch.setattr("softlabel.lab.writable.tempfile.TemporaryFile", refuse)
     with pytest.raises(InputError, match="Permission denied"):
-        check_folder(place)
+        check_directory(place)

@@ -10,14 +10,15 @@ import numpy as np
 import torch
 
 from softlabel.errors import DivergedError
-from softlabel.lab import Bundle, Given, Outcome, Results, Settings, Stage, Study
+from softlabel.lab import Bundle, CellArrays, CellResult, Result, Settings, Stage, StageResults, Study
 
 
 class Toy(Settings):
-    """`trouble` names a folder in which files called after bundles' first cells ask for accidents."""
+    """`trouble` names a directory in which files called after bundles' first cells ask for accidents."""
 
     cells: int = 12
     together: int = 3
+    stages: int = 2
     pause: float = 0.0
     trouble: str = ""
 
@@ -33,28 +34,28 @@ def bundles_of(stage: str, settings: Toy, needs: tuple[str, ...] = ()) -> list[B
     return [Bundle(f"{stage} {number}", part, needs=needs) for number, part in enumerate(parts)]
 
 
-def first_bundles(settings: Toy, results: Results) -> list[Bundle]:
+def first_bundles(settings: Toy, results: StageResults) -> list[Bundle]:
     return bundles_of("first", settings)
 
 
-def second_bundles(settings: Toy, results: Results) -> list[Bundle]:
+def second_bundles(settings: Toy, results: StageResults) -> list[Bundle]:
     """Needs the cell of the first stage that came out largest."""
     cell, _ = max(results["first"], key=lambda pair: pair[1].metrics["mean"])
     return bundles_of("second", settings, needs=(cell.key,))
 
 
-def work(settings: Toy, cells: Sequence[Draw], given: Given) -> list[Outcome]:
+def work(settings: Toy, cells: Sequence[Draw], arrays: CellArrays) -> list[CellResult]:
     misbehave(settings, cells[0])
     time.sleep(settings.pause)
-    outcomes = []
+    results = []
     for cell in cells:
         x = np.random.default_rng([cell.seed, len(cell.stage)]).standard_normal((40, 30))
-        for arrays in given.values():
-            x = x + arrays["sums"]
+        for needed in arrays.values():  # of cells of the first stage, and of artifacts
+            x = x + needed["sums"]
         product = torch.from_numpy(x).float() @ torch.from_numpy(x).float().t()
         sums = product.sum(0).numpy()[:30]
-        outcomes.append(Outcome({"mean": float(product.mean()), "threads": torch.get_num_threads()}, {"sums": sums}))
-    return outcomes
+        results.append(CellResult({"mean": float(product.mean()), "threads": torch.get_num_threads()}, {"sums": sums}))
+    return results
 
 
 def misbehave(settings: Toy, first: Draw) -> None:
@@ -72,19 +73,43 @@ def misbehave(settings: Toy, first: Draw) -> None:
     if accident == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if accident == "diverge":
-        raise DivergedError("student 3 left the finite numbers")
+        raise DivergedError("student 3 diverged")
     raise ZeroDivisionError("nothing to divide")
 
 
-def toy(**settings) -> Study:
-    return Study("toy", Toy(**settings), (Stage("first", first_bundles, work), Stage("second", second_bundles, work)))
+class ToyResult(Result):
+    def to_dict(self):
+        return {}
+
+    summary = ("nothing",)
+
+    def plot(self):
+        raise NotImplementedError
 
 
-def contents(folder: Path) -> dict[str, list]:
+class ToyStudy(Study):
+    name, settings_type = "toy", Toy
+
+    @property
+    def stages(self):
+        return (Stage("first", first_bundles, work), Stage("second", second_bundles, work))[: self.settings.stages]
+
+    def judge(self, results, facts):
+        return ToyResult()
+
+    def page(self, result, environment, command):
+        raise NotImplementedError
+
+
+def toy(**settings) -> ToyStudy:
+    return ToyStudy(Toy(**settings))
+
+
+def contents(run_dir: Path) -> dict[str, list]:
     """Everything in a ledger that must be the same after any accident, to the bit."""
     import sqlite3
 
-    database = sqlite3.connect(folder / "ledger.sqlite")
+    database = sqlite3.connect(run_dir / "ledger.sqlite")
     try:
         return {
             "bundles": database.execute("SELECT key, stage, name, status FROM bundles ORDER BY key").fetchall(),
@@ -93,3 +118,18 @@ def contents(folder: Path) -> dict[str, list]:
         }
     finally:
         database.close()
+
+
+def measure_memory(settings: None, cells: Sequence[Draw], arrays: CellArrays) -> list[CellResult]:
+    """Reads every array, and measures the memory of this process."""
+    total = sum(float(array.sum()) for artifact in arrays.values() for array in artifact.values())
+    return [CellResult({"sum": total, "anonymous": anonymous_memory()}) for _ in cells]
+
+
+def anonymous_memory() -> int | None:
+    """Bytes of this process in memory that no file backs; None where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon:")), None)

@@ -1,7 +1,7 @@
-"""What a study is made of: cells with frozen settings, trained in bundles, one stage after another.
+"""The units of a study: cells with frozen settings, trained in bundles, one stage after another.
 
 A cell's identity is the hash of its settings. Which cells make a bundle is fixed by the study's settings alone (and by
-the outcomes of earlier stages, which those fix in turn), because students that train together share the rounding
+the results of earlier stages, which those fix in turn), because students that train together share the rounding
 of their products: a bundle run again gives the same bits, the same cells in other company might not.
 """
 
@@ -40,20 +40,20 @@ def identity(value: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What came of one cell: numbers (or words) by name, and arrays by name."""
+class CellResult:
+    """Result of one cell: numbers (or words) by name, and arrays by name."""
 
     metrics: dict[str, Any]
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-Given = Mapping[str, Mapping[str, np.ndarray]]  # cell key → its arrays
-Work = Callable[[Any, Sequence[Any], Given], list[Outcome]]
+CellArrays = Mapping[str, Mapping[str, np.ndarray]]  # key of a cell or name of an artifact → its arrays
+Work = Callable[[Any, Sequence[Any], CellArrays], list[CellResult]]
 
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Cells that are trained together, the cells whose arrays they need, and a rough cost in any unit."""
+    """Cells that are trained together, keys of the cells whose arrays they need, and a rough cost in any unit."""
 
     name: str
     cells: tuple[Settings, ...]
@@ -65,35 +65,32 @@ class Bundle:
         return identity([self.name, [cell.key for cell in self.cells], list(self.needs)])
 
 
-class Results:
-    """Outcomes so far, stage by stage, in the order of bundles and cells."""
+class StageResults:
+    """Results so far, stage by stage, in the order of bundles and cells."""
 
     def __init__(self) -> None:
-        self._stages: dict[str, list[tuple[Any, Outcome]]] = {}
+        self._stages: dict[str, list[tuple[Any, CellResult]]] = {}
+        self._arrays: dict[str, Mapping[str, np.ndarray]] = {}
 
-    def add(self, stage: str, cell: Settings, outcome: Outcome) -> None:
-        self._stages.setdefault(stage, []).append((cell, outcome))
+    def add(self, stage: str, cell: Settings, result: CellResult) -> None:
+        self._stages.setdefault(stage, []).append((cell, result))
+        self._arrays[cell.key] = result.arrays
 
-    def __getitem__(self, stage: str) -> list[tuple[Any, Outcome]]:
+    def arrays(self, cell_key: str) -> Mapping[str, np.ndarray]:
+        """The arrays of a cell of an earlier stage."""
+        return self._arrays[cell_key]
+
+    def __getitem__(self, stage: str) -> list[tuple[Any, CellResult]]:
         return self._stages.get(stage, [])
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One round of a study: which bundles, given what earlier stages found, and the work on each.
+    """One round of a study: its bundles, which depend on the results of earlier stages, and the work on each.
 
-    `work` is a function of a module, so that other processes and machines can be sent to it by name.
+    `work` is a function of a module, so that other processes and machines can import it by name.
     """
 
     name: str
-    bundles: Callable[[Any, Results], list[Bundle]]
+    bundles: Callable[[Any, StageResults], list[Bundle]]
     work: Work
-
-
-@dataclass(frozen=True)
-class Study:
-    """A question with a grid of cells: its name, its settings, its stages in order."""
-
-    name: str
-    settings: Settings
-    stages: tuple[Stage, ...]

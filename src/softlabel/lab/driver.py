@@ -1,20 +1,46 @@
-"""Runs a study: what the ledger lacks is worked on, and written down bundle by bundle."""
+"""Runs a study: bundles that the ledger lacks are computed, and recorded one by one."""
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from softlabel.errors import SoftlabelError
-from softlabel.lab.cells import Bundle, Results, Stage, Study
+from softlabel.lab.artifacts import ArtifactStore
+from softlabel.lab.cells import Bundle, CellResult, Stage, StageResults
 from softlabel.lab.executors import Executor, Task
-from softlabel.lab.folder import open_run
 from softlabel.lab.ledger import Ledger
+from softlabel.lab.run_dir import open_run
+from softlabel.lab.study import Study
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a study stands: its stage, bundles done of all that the stage has, seconds left in it (None: unknown)."""
+    """Progress of a study, as the `progress` callback of an `Execution` receives it.
+
+    Attributes
+    ----------
+    stage : str
+        The current stage.
+    done, bundles : int
+        Number of finished bundles of trainings, and of all bundles of the stage.
+    failed : int
+        Number of bundles that failed.
+    cells : int
+        Number of trainings that finished in this call.
+    seconds : float
+        Time spent on the stage.
+    seconds_left : float or None
+        Estimated time left; None if it is unknown.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> def show(progress: sl.Progress) -> None:
+    ...     print(f"{progress.stage}: {progress.done} of {progress.bundles}")
+    >>> execution = sl.Execution(progress=show)
+    """
 
     stage: str
     done: int
@@ -27,37 +53,38 @@ class Progress:
 
 def run_study(
     study: Study,
-    folder: Path,
+    run_dir: Path,
     executor: Executor,
     *,
     threads: int | None = None,
     default_threads: int = 1,
-    watch: Callable[[Progress], None] | None = None,
-) -> Results:
-    """Run what is left of the study in this folder; returns all its results.
+    progress: Callable[[Progress], None] | None = None,
+) -> StageResults:
+    """Run what is left of the study in this directory; returns all its results.
 
     threads, default_threads    of each worker, see `open_run`
-    watch                       called after every bundle
+    progress                    called after every bundle
     """
-    with open_run(folder, study, threads=threads, default_threads=default_threads) as ledger:
-        return run_stages(study, ledger, executor, watch)
+    with open_run(run_dir, study, threads=threads, default_threads=default_threads) as ledger:
+        return run_stages(study, ledger, executor, progress)
 
 
 def run_stages(
-    study: Study, ledger: Ledger, executor: Executor, watch: Callable[[Progress], None] | None = None
-) -> Results:
+    study: Study, ledger: Ledger, executor: Executor, progress: Callable[[Progress], None] | None = None
+) -> StageResults:
     """The same in a run that is open already."""
-    results, threads = Results(), ledger.meta("threads")
-    for stage in study.stages:
-        bundles = stage.bundles(study.settings, results)
-        _run_stage(study, stage, bundles, ledger, executor, threads, watch)
-        _collect(stage, bundles, ledger, results)
+    results, threads = StageResults(), ledger.meta("threads")
+    with closing(executor):
+        for stage in study.stages:
+            bundles = stage.bundles(study.settings, results)
+            new = _run_stage(study, stage, bundles, results, ledger, executor, threads, progress)
+            _collect(stage, bundles, ledger, results, new)
     return results
 
 
-def read_results(study: Study, ledger: Ledger) -> Results:
+def read_results(study: Study, ledger: Ledger) -> StageResults:
     """The results of a finished study, from its ledger alone."""
-    results = Results()
+    results = StageResults()
     for stage in study.stages:
         bundles = stage.bundles(study.settings, results)
         status = ledger.status()
@@ -65,9 +92,9 @@ def read_results(study: Study, ledger: Ledger) -> Results:
         if missing:
             raise SoftlabelError(
                 f"the run in '{ledger.path.parent}' is not finished: {missing} of {len(bundles)} bundles of stage "
-                f"'{stage.name}' are missing; run the command that began it again to go on"
+                f"'{stage.name}' are missing; rerun the original command to go on"
             )
-        _collect(stage, bundles, ledger, results)
+        _collect(stage, bundles, ledger, results, {})
     return results
 
 
@@ -75,52 +102,60 @@ def _run_stage(
     study: Study,
     stage: Stage,
     bundles: list[Bundle],
+    results: StageResults,
     ledger: Ledger,
     executor: Executor,
     threads: int,
-    watch: Callable[[Progress], None] | None,
-) -> None:
+    progress: Callable[[Progress], None] | None,
+) -> dict[str, list[CellResult]]:
+    """Compute and record the bundles that the ledger lacks; returns their results by the key of the bundle."""
+    new: dict[str, list[CellResult]] = {}
     if not bundles:
-        return
+        return new
     status = ledger.status()
     left = {bundle.key: bundle for bundle in bundles if status.get(bundle.key) != "done"}
     began, spent, failed, cells = time.perf_counter(), 0.0, 0, 0
     total = sum(bundle.cost for bundle in left.values())
 
     def report() -> None:
-        if watch is not None:
+        if progress is not None:
             seconds = time.perf_counter() - began
             seconds_left = None if spent == 0 else seconds * (total - spent) / spent
-            watch(Progress(stage.name, len(bundles) - len(left), len(bundles), failed, cells, seconds, seconds_left))
+            progress(Progress(stage.name, len(bundles) - len(left), len(bundles), failed, cells, seconds, seconds_left))
 
     report()
     if not left:
-        return
-    held = {need: ledger.arrays(need) for need in {need for bundle in left.values() for need in bundle.needs}}
-    tasks = [
-        Task(key, stage.work, study.settings, bundle.cells, {need: held[need] for need in bundle.needs}, threads)
-        for key, bundle in left.items()
-    ]
-    for finished in executor.run(tasks):
+        return new
+    tasks = []
+    for key, bundle in left.items():
+        arrays = {need: results.arrays(need) for need in bundle.needs}
+        tasks.append(Task(key, stage.work, study.settings, bundle.cells, arrays, study.artifacts, threads))
+    for finished in executor.run(tasks, ArtifactStore(ledger.path.parent)):
         bundle = left.pop(finished.key)
         how = {"attempts": finished.attempts, "seconds": finished.seconds}
-        if finished.outcomes is None:
+        if finished.cells is None:
             failed += 1
             ledger.record_failure(stage.name, bundle, finished.reason or "unknown", **how)
         else:
             cells += len(bundle.cells)
-            ledger.record(stage.name, bundle, finished.outcomes, **how)
+            ledger.record(stage.name, bundle, finished.cells, **how)
+            new[finished.key] = finished.cells
         spent += bundle.cost
         report()
     if failed:
         _, name, reason = next(row for row in ledger.failures() if row[0] == stage.name)
         raise SoftlabelError(
             f"{failed} of {len(bundles)} bundles of stage '{stage.name}' failed, the rest is done; the first, "
-            f"'{name}': {reason}; run the same command again to try them once more"
+            f"'{name}': {reason}; rerun the same command to try them again"
         )
+    return new
 
 
-def _collect(stage: Stage, bundles: list[Bundle], ledger: Ledger, results: Results) -> None:
+def _collect(
+    stage: Stage, bundles: list[Bundle], ledger: Ledger, results: StageResults, new: dict[str, list[CellResult]]
+) -> None:
+    """Add the results of a stage: those just computed, and from the ledger those of earlier calls."""
     for bundle in bundles:
-        for cell, outcome in zip(bundle.cells, ledger.outcomes(bundle.key), strict=True):
-            results.add(stage.name, cell, outcome)
+        cells = new[bundle.key] if bundle.key in new else ledger.cell_results(bundle.key)
+        for cell, result in zip(bundle.cells, cells, strict=True):
+            results.add(stage.name, cell, result)

@@ -38,10 +38,10 @@ def file_names(names: Iterable[object]) -> dict[str, str]:
     """
     plain = {str(name): file_name(name) for name in names}
     shared = Counter(_fold(shown) for shown in plain.values())
-    found = {name: shown if shared[_fold(shown)] == 1 else _marked(name, shown) for name, shown in plain.items()}
-    if len({_fold(shown) for shown in found.values()}) < len(found):  # a name looks like another one's mark
-        found = {name: _marked(name, shown) for name, shown in plain.items()}
-    return found
+    names_shown = {name: shown if shared[_fold(shown)] == 1 else _marked(name, shown) for name, shown in plain.items()}
+    if len({_fold(shown) for shown in names_shown.values()}) < len(names_shown):  # a name looks like another one's mark
+        names_shown = {name: _marked(name, shown) for name, shown in plain.items()}
+    return names_shown
 
 
 def _fold(text: str) -> str:

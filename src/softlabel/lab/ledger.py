@@ -1,8 +1,8 @@
-"""The ledger of a run: one SQLite file, written by the driver alone, one transaction for each finished bundle.
+"""The ledger of a run: one SQLite file, written by the driver alone, one transaction per finished bundle.
 
-A bundle is in it whole or not at all, whatever happens to the driver, the machine or the disk. Every bundle and every
-note has a checksum, which is compared whenever it is read: a bundle that was changed since counts as damaged, is never
-part of a result, and is computed again by the next run.
+A bundle is in it completely or not at all, whatever happens to the driver, the machine or the disk. Every bundle and
+every entry of the metadata has a checksum, which is compared when it is read: a bundle that was changed since counts
+as damaged, is never part of a result, and is computed again by the next run.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import numpy as np
 
 from softlabel.documents import json_text
 from softlabel.errors import quoted
-from softlabel.lab.cells import Bundle, Outcome
+from softlabel.lab.cells import Bundle, CellResult
 from softlabel.lab.ledger_file import (
     CHECKSUMS,
     VERSION,
@@ -40,7 +40,7 @@ PLAIN = re.compile(r"[<>|=]?[?biufcSUV]\d*")  # types of arrays that hold no obj
 class Ledger:
     """An open ledger.
 
-    version     of the file as it was found; those of version 1 have no checksums
+    version     of the file when it was opened; those of version 1 have no checksums
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -66,7 +66,7 @@ class Ledger:
         return self.version > WITHOUT_CHECKSUMS
 
     def meta(self, name: str) -> Any:
-        """What was noted under this name, None if nothing."""
+        """The metadata of this name, or None."""
         with self._explained():
             row = self._db.execute("SELECT name, value FROM meta WHERE name = ?", (name,)).fetchone()
             digest = self._kept_digest(f"meta {name}")
@@ -79,8 +79,8 @@ class Ledger:
         except (TypeError, ValueError, RecursionError):
             raise damaged_file(self.path, f"its entry '{name}'") from None
 
-    def note(self, **values: Any) -> None:
-        """Note values by name, all or none."""
+    def set_meta(self, **values: Any) -> None:
+        """Store values by name, all or none."""
         with self._explained(), self._transaction():
             for name, value in values.items():
                 row = (name, json_text(value, indent=None))
@@ -103,26 +103,26 @@ class Ledger:
         ]
 
     def finished(self) -> int:
-        """How many bundles are done, and whole."""
+        """Number of bundles that are done and intact."""
         return sum(status == "done" for status in self.status().values())
 
     def damaged(self) -> list[str]:
         """Stage and name of every bundle that is not what was written."""
         return [f"{row['stage']}: {row['name']}" for row in self._bundles() if row["status"] == "damaged"]
 
-    def record(self, stage: str, bundle: Bundle, outcomes: list[Outcome], *, attempts: int, seconds: float) -> None:
-        """Write a finished bundle, all of it or nothing; one that is there whole is left as it is."""
+    def record(self, stage: str, bundle: Bundle, results: list[CellResult], *, attempts: int, seconds: float) -> None:
+        """Write a finished bundle, all of it or nothing; an intact one is left as it is."""
         with self._explained(), self._transaction():
             if self._done(bundle.key):
                 return
             self._remove(bundle.key)
             row = (bundle.key, stage, bundle.name, "done", None, attempts, float(seconds))
             self._db.execute("INSERT INTO bundles VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            for position, (cell, outcome) in enumerate(zip(bundle.cells, outcomes, strict=True)):
-                settings, metrics = cell.model_dump_json(), json.dumps(outcome.metrics, allow_nan=False)
+            for position, (cell, result) in enumerate(zip(bundle.cells, results, strict=True)):
+                settings, metrics = cell.model_dump_json(), json.dumps(result.metrics, allow_nan=False)
                 row = (bundle.key, position, cell.key, settings, metrics)
                 self._db.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?)", row)
-                for name, array in outcome.arrays.items():
+                for name, array in result.arrays.items():
                     data = np.asarray(array, order="C")
                     if not PLAIN.fullmatch(data.dtype.str):
                         raise TypeError(f"array '{name}' of type {data.dtype} cannot be kept")
@@ -132,7 +132,7 @@ class Ledger:
             self._keep_digest(f"bundle {bundle.key}", self._bundle_digest(bundle.key))
 
     def record_failure(self, stage: str, bundle: Bundle, reason: str, *, attempts: int, seconds: float) -> None:
-        """Write down that a bundle failed, and why; a later start tries it again."""
+        """Record that a bundle failed, and why; the next run tries it again."""
         with self._explained(), self._transaction():
             if not self._done(bundle.key):
                 self._remove(bundle.key)
@@ -140,31 +140,31 @@ class Ledger:
                 self._db.execute("INSERT INTO bundles VALUES (?, ?, ?, ?, ?, ?, ?)", row)
                 self._keep_digest(f"bundle {bundle.key}", self._bundle_digest(bundle.key))
 
-    def outcomes(self, bundle: str, arrays: bool = True) -> list[Outcome]:
-        """Outcomes of a finished bundle, in the order of its cells."""
+    def cell_results(self, bundle: str, arrays: bool = True) -> list[CellResult]:
+        """Results of the cells of a finished bundle, in the order of its cells."""
         with self._explained():
-            self._require_whole([bundle])
+            self._require_intact([bundle])
             query = "SELECT cell, metrics FROM outcomes WHERE bundle = ? ORDER BY position"
             rows = self._db.execute(query, (bundle,)).fetchall()
-            held: dict[str, dict[str, np.ndarray]] = {}
+            by_cell: dict[str, dict[str, np.ndarray]] = {}
             if arrays:
                 query = "SELECT cell, name, dtype, shape, data FROM arrays WHERE bundle = ?"
                 for cell, name, *stored in self._db.execute(query, (bundle,)):
-                    held.setdefault(cell, {})[name] = _array(*stored)
-            return [Outcome(_dictionary(metrics), held.get(cell, {})) for cell, metrics in rows]
+                    by_cell.setdefault(cell, {})[name] = _array(*stored)
+            return [CellResult(_dictionary(metrics), by_cell.get(cell, {})) for cell, metrics in rows]
 
     def arrays(self, cell: str) -> dict[str, np.ndarray]:
         """Arrays of one cell by name."""
         with self._explained():
             query = "SELECT bundle, name, dtype, shape, data FROM arrays WHERE cell = ?"
             rows = self._db.execute(query, (cell,)).fetchall()
-            self._require_whole({row[0] for row in rows})
+            self._require_intact({row[0] for row in rows})
             return {name: _array(*stored) for _, name, *stored in rows}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every outcome as one flat row: stage, bundle, the cell's settings, its metrics."""
+        """Every result as one flat row: stage, bundle, the cell's settings, its metrics."""
         with self._explained():
-            self._require_whole([key for key, status in self.status().items() if status != "failed"])
+            self._require_intact([key for key, status in self.status().items() if status != "failed"])
             query = (
                 "SELECT stage, name, cell, settings, metrics FROM outcomes JOIN bundles ON bundle = key "
                 "ORDER BY stage, name, position"
@@ -176,34 +176,34 @@ class Ledger:
 
     def _bundles(self) -> list[dict[str, Any]]:
         with self._explained():
-            found = []
+            entries = []
             for row in self._db.execute(f"{BUNDLE} ORDER BY stage, name, key").fetchall():
                 key, stage, name, status, reason, attempts, seconds = row
-                if not self._whole(row):
+                if not self._intact(row):
                     # of a damaged row only what can be shown
                     status, reason, attempts, seconds = "damaged", None, 0, 0.0
                 query = "SELECT count(*) FROM outcomes WHERE bundle = ?"
                 cells = self._db.execute(query, (key,)).fetchone()[0]
-                found.append(
+                entries.append(
                     {"key": str(key), "stage": str(stage), "name": str(name), "status": status, "reason": reason,
                      "attempts": attempts, "seconds": seconds, "cells": cells}
                 )  # fmt: skip
-            lost = sorted(self._recorded() - {row["key"] for row in found})
-            return found + [
+            lost = sorted(self._recorded() - {row["key"] for row in entries})
+            return entries + [
                 {"key": key, "stage": "lost", "name": key, "status": "damaged", "reason": None, "attempts": 0,
                  "seconds": 0.0, "cells": 0}
                 for key in lost
             ]  # fmt: skip
 
     def _recorded(self) -> set[str]:
-        """Keys of all bundles that were written, those included whose rows are gone."""
+        """Keys of all bundles that were written, including those whose rows are missing now."""
         if not self.has_checksums:
             return set()
         names = self._db.execute("SELECT of FROM checksums WHERE of LIKE 'bundle %'").fetchall()
         return {str(name).removeprefix("bundle ") for (name,) in names}
 
-    def _whole(self, row: tuple) -> bool:
-        """Whether a row of the bundles is what was written, and so are its outcomes and arrays."""
+    def _intact(self, row: tuple) -> bool:
+        """Whether a row of the bundles is what was written, and so are its results and arrays."""
         if self.has_checksums:
             return self._bundle_digest(row[0]) == self._kept_digest(f"bundle {row[0]}")
         return self._readable(row)
@@ -233,22 +233,22 @@ class Ledger:
             return False
         return True
 
-    def _require_whole(self, keys: Any) -> None:
+    def _require_intact(self, keys: Any) -> None:
         recorded, broken = self._recorded(), []
         for key in keys:
             row = self._db.execute(f"{BUNDLE} WHERE key = ?", (key,)).fetchone()
             if row is None and key in recorded:
                 broken.append(f"lost: {key}")
-            elif row is not None and not self._whole(row):
+            elif row is not None and not self._intact(row):
                 broken.append(f"{row[1]}: {row[2]}")
         if broken:
             raise DamagedLedgerError(
                 f"the ledger '{self.path}' is damaged: {len(broken)} of its bundles are not what was written "
-                f"({quoted(broken, 3)}); run the command that began the run again, it computes these anew"
+                f"({quoted(broken, 3)}); rerun the original command, which computes these again"
             )
 
     def _bundle_digest(self, key: Any) -> str:
-        """Checksum of a bundle: its row, its outcomes with the cells' settings, and its arrays."""
+        """Checksum of a bundle: its row, its results with the cells' settings, and its arrays."""
         queries = (
             f"{BUNDLE} WHERE key = ?",
             "SELECT * FROM outcomes WHERE bundle = ? ORDER BY position",
@@ -283,7 +283,7 @@ class Ledger:
 
     def _done(self, key: str) -> bool:
         row = self._db.execute(f"{BUNDLE} WHERE key = ?", (key,)).fetchone()
-        return row is not None and row[3] == "done" and self._whole(row)
+        return row is not None and row[3] == "done" and self._intact(row)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -320,10 +320,10 @@ def _digest(*rows: tuple) -> str:
 
 
 def _dictionary(text: Any) -> dict[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    value = json.loads(text)
+    if not isinstance(value, dict):
         raise ValueError("not a dictionary")
-    return found
+    return value
 
 
 def _array(dtype: Any, shape: Any, data: Any) -> np.ndarray:

@@ -69,7 +69,9 @@ def open_to_read(path: Path) -> tuple[sqlite3.Connection, int]:
     if not path.exists():
         raise InputError(f"there is no ledger '{path}'")
     if path.stat().st_size == 0:
-        raise DamagedLedgerError(f"the ledger '{path}' is empty (0 bytes): its run ended before it began; run it again")
+        raise DamagedLedgerError(
+            f"the ledger '{path}' is empty (0 bytes): its run was stopped at the very beginning; rerun its command"
+        )
     connection = _connect(path, "ro")
     try:
         return connection, _checked(connection, path)
@@ -92,15 +94,15 @@ def explanation(path: Path, problem: sqlite3.Error) -> LedgerError:
         return LedgerError(f"the disk of '{path.parent}' is full; free some space; {kept}")
     if code == "SQLITE_READONLY_DBMOVED":
         return LedgerError(
-            f"the ledger '{path}' was moved or removed while its run was at work, and what it held is gone with it; "
+            f"the ledger '{path}' was moved or removed while its run was working, and its content is lost; "
             "put it back, or run the same command again to begin anew"
         )
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return LedgerError(f"the ledger '{path}' cannot be written (folder or file is read-only); {kept}")
+        return LedgerError(f"the ledger '{path}' cannot be written (directory or file is read-only); {kept}")
     if code.startswith("SQLITE_BUSY"):
-        return LedgerError(f"the ledger '{path}' is held by another process; {kept}")
+        return LedgerError(f"the ledger '{path}' is locked by another process; {kept}")
     if code.startswith("SQLITE_NOTADB"):
-        return DamagedLedgerError(f"'{path}' is not a ledger of softlabel; choose another folder")
+        return DamagedLedgerError(f"'{path}' is not a ledger of softlabel; choose another directory")
     if code.startswith(("SQLITE_IOERR", "SQLITE_NOMEM")):
         return LedgerError(
             f"the ledger '{path}' could not be used ({problem}); the bundle that was being written is not in it; run "
@@ -142,14 +144,14 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _checked(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of a ledger that is one, and whole as a file."""
+    """The version of a ledger whose file is intact."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise DamagedLedgerError(f"'{path}' is a database, but not a ledger of softlabel; choose another folder")
+        raise DamagedLedgerError(f"'{path}' is a database, but not a ledger of softlabel; choose another directory")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise InputError(
             f"'{path}' was written by a newer softlabel (ledger version {version}, this one reads {VERSION}); "
-            "update softlabel, or choose another folder"
+            "update softlabel, or choose another directory"
         )
     if version not in SCHEMAS:
         raise damaged_file(path, f"it claims to be of version {version}")
@@ -163,10 +165,10 @@ def _checked(connection: sqlite3.Connection, path: Path) -> int:
     connection.set_progress_handler(count, 100_000)
     try:
         entries = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-        found = {name: " ".join(str(sql).split()) for kind, name, sql in entries if not _automatic(kind, name, sql)}
-        if found != SCHEMAS[version]:
-            odd = [name for name in found if found[name] != SCHEMAS[version].get(name)]
-            lacking = [name for name in SCHEMAS[version] if name not in found]
+        objects = {name: " ".join(str(sql).split()) for kind, name, sql in entries if not _automatic(kind, name, sql)}
+        if objects != SCHEMAS[version]:
+            odd = [name for name in objects if objects[name] != SCHEMAS[version].get(name)]
+            lacking = [name for name in SCHEMAS[version] if name not in objects]
             raise damaged_file(path, f"its tables are not a ledger's: see '{(odd + lacking)[0]}'")
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict is None or verdict[0] != "ok":
@@ -189,13 +191,13 @@ def _check_regular(path: Path) -> None:
     except OSError as problem:
         raise LedgerError(f"the ledger '{path}' cannot be read: {problem.strerror}") from None
     if not stat.S_ISREG(mode):
-        raise DamagedLedgerError(f"'{path}' is not a file, so it is no ledger; choose another folder")
+        raise DamagedLedgerError(f"'{path}' is not a file, so it is no ledger; choose another directory")
 
 
 def _recovered(path: Path) -> sqlite3.Connection:
-    """The ledger as it was before the transaction that a killed run left half done, from a copy held in memory."""
-    with TemporaryDirectory(prefix="softlabel-") as place:
-        copy = Path(place) / path.name
+    """The ledger as it was before the transaction that a killed run left half done, from a copy in memory."""
+    with TemporaryDirectory(prefix="softlabel-") as scratch:
+        copy = Path(scratch) / path.name
         journal = path.with_name(path.name + "-journal")
         try:
             shutil.copyfile(path, copy)
@@ -205,13 +207,13 @@ def _recovered(path: Path) -> sqlite3.Connection:
             reason = problem.strerror if problem.errno != errno.ENOSPC else "no space for a copy of it"
             raise LedgerError(f"the ledger '{path}' cannot be read: {reason}") from None
         source = _connect(copy, "rw")
-        held = sqlite3.connect(":memory:", isolation_level=None)
-        held.text_factory = source.text_factory
+        restored = sqlite3.connect(":memory:", isolation_level=None)
+        restored.text_factory = source.text_factory
         try:
-            source.backup(held)
+            source.backup(restored)
         finally:
             source.close()
-    return held
+    return restored
 
 
 def _code(problem: sqlite3.Error) -> str:

@@ -37,7 +37,7 @@ def rows_needed(half: float, failure: float, variance: float, unmet: float = 0.0
 
 
 def half_width(rows: int, failure: float, variance: float, unmet: float = 0.0) -> float:
-    """Points that so many test rows leave open: the converse."""
+    """Points that a number of test rows leaves open: the inverse of `rows_needed`."""
     return max(_quantile(failure) * math.sqrt(variance / rows), unmet / rows)
 
 
@@ -60,7 +60,7 @@ def assumed_variance(metric: str, class_rows: Sequence[int]) -> float | None:
 
 
 def _curve_variance(share: float) -> float:
-    """Of one curve, the share of its positive class given."""
+    """Variance of one curve, by the share of its positive class."""
     inside = 2 * AREA**2 / (1 + AREA) - AREA**2
     outside = AREA / (2 - AREA) - AREA**2
     return 2 * (1 - CORRELATION) * (inside / share + outside / (1 - share))

@@ -51,15 +51,15 @@ def auc(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.mean(curves, axis=0)
 
 
-def _pseudo_values(said: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    inside, outside = said[positive], said[~positive]
-    ranks = rankdata(said)
-    right = np.empty(len(said))  # share of the other side ranked rightly, ties count half
+def _pseudo_values(predicted: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    inside, outside = predicted[positive], predicted[~positive]
+    ranks = rankdata(predicted)
+    right = np.empty(len(predicted))  # share of the other side ranked rightly, ties count half
     right[positive] = (ranks[positive] - rankdata(inside)) / len(outside)
     right[~positive] = 1 - (ranks[~positive] - rankdata(outside)) / len(inside)
     area = float(right[positive].mean())
     side = np.where(positive, len(inside), len(outside))
-    return area + len(said) / side * (right - area)
+    return area + len(predicted) / side * (right - area)
 
 
 METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {

@@ -18,7 +18,7 @@ import numpy as np
 
 from softlabel.errors import require
 from softlabel.lab.needed_rows import rows_needed
-from softlabel.lab.statistics import Mean, Verdict, judge, paired_gap, runs_needed
+from softlabel.lab.statistics import Estimate, Verdict, judge, paired_gap, runs_needed
 
 METHOD = "group-sequential paired intervals, Lan–DeMets spending of Pocock type, levels joined by the union bound"
 FIRST, GROWTH = 5, 1.5
@@ -33,32 +33,32 @@ class Look:
 
 
 def planned_looks(seeds: int, confidence: float = 0.95) -> tuple[Look, ...]:
-    """Looks up to so many seeds: the first after five (or all, if few), each half as many again as the last."""
+    """Looks up to a number of seeds: the first after five (or all, if few), each 1.5 times as late as the last."""
     require(seeds >= 2, f"seeds must be at least 2, got {seeds}")
     require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
-    places = [FIRST if seeds >= GROWTH * FIRST else seeds]
-    while places[-1] < seeds:
-        following = math.ceil(GROWTH * places[-1])
-        places.append(seeds if 1.2 * following > seeds else following)
-    spent = [(1 - confidence) * math.log(1 + (math.e - 1) * place / seeds) for place in places]
+    counts = [FIRST if seeds >= GROWTH * FIRST else seeds]
+    while counts[-1] < seeds:
+        following = math.ceil(GROWTH * counts[-1])
+        counts.append(seeds if 1.2 * following > seeds else following)
+    spent = [(1 - confidence) * math.log(1 + (math.e - 1) * count / seeds) for count in counts]
     steps = np.diff([0.0, *spent]).tolist()
-    return tuple(Look(place, step) for place, step in zip(places, steps, strict=True))
+    return tuple(Look(count, step) for count, step in zip(counts, steps, strict=True))
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What is known after a look: the gap in points, its interval at the look's level, the verdict.
+class InterimAnalysis:
+    """The analysis at one planned look: the gap in points, its interval at the look's level, the verdict.
 
     needed      seeds that would decide if the gap and its spread are as they seem; None: no number of them
     hopeless    no number of seeds could decide, wherever in its interval over seeds the gap lies: what the choice of
-                test examples leaves open is wider than the margin and than any gap that is still possible
+                test examples leaves open is wider than the equivalence and than any gap that is still possible
     rows        test examples that would decide, roughly, with seeds enough (None where it is decided, or where more
                 seeds would decide on these examples)
     examples    points that the choice of test examples alone leaves open, at the look's level
     """
 
     look: Look
-    gap: Mean
+    gap: Estimate
     low: float
     high: float
     verdict: Verdict
@@ -76,8 +76,10 @@ class Standing:
 Hidden = Callable[[float], float]
 
 
-def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, hidden: Hidden | None = None) -> Standing:
-    """The gap of scores (seeds, examples) in points, soft − hard, judged at a look; `margin` in points.
+def analyze(
+    look: Look, soft: np.ndarray, hard: np.ndarray, equivalence: float, hidden: Hidden | None = None
+) -> InterimAnalysis:
+    """The gap of scores (seeds, examples) in points, soft − hard, judged at a look; `equivalence` in points.
 
     hidden      points that kinds of examples which were not met may hide, with a given probability to fail
     """
@@ -86,32 +88,32 @@ def standing(look: Look, soft: np.ndarray, hard: np.ndarray, margin: float, hidd
     if hidden is not None:
         gap = gap.at_least(unmet, look.failure)
     low, high = gap.interval(1 - look.failure)
-    verdict = judge(low, high, margin)
+    verdict = judge(low, high, equivalence)
     of_runs, of_examples = gap.parts(look.failure)
     if verdict != "undecided":
-        return Standing(look, gap, low, high, verdict, None, False, None, of_examples)
-    reach = max(margin, abs(gap.value) + of_runs)
+        return InterimAnalysis(look, gap, low, high, verdict, None, False, None, of_examples)
+    reach = max(equivalence, abs(gap.mean) + of_runs)
     hopeless = of_examples >= reach
-    needed = runs_needed(gap, 1 - look.failure, margin)
+    needed = runs_needed(gap, 1 - look.failure, equivalence)
     rows = None
     if hopeless or needed is None:
-        near = max(abs(gap.value), margin - abs(gap.value), 1e-3)  # the interval must be narrower to decide
+        near = max(abs(gap.mean), equivalence - abs(gap.mean), 1e-3)  # the interval must be narrower to decide
         variance = seen.example_part * seen.examples
         rows = max(rows_needed(near, look.failure, variance, unmet * seen.examples), seen.examples + 1)
-    return Standing(look, gap, low, high, verdict, needed, hopeless, rows, of_examples)
+    return InterimAnalysis(look, gap, low, high, verdict, needed, hopeless, rows, of_examples)
 
 
 def follow(
-    looks: Sequence[Look], soft: np.ndarray, hard: np.ndarray, margin: float, hidden: Hidden | None = None
-) -> Standing:
-    """Look after look at the first rows of scores (seeds, examples); the standing at which it ends."""
-    found = None
+    looks: Sequence[Look], soft: np.ndarray, hard: np.ndarray, equivalence: float, hidden: Hidden | None = None
+) -> InterimAnalysis:
+    """Look after look at the first rows of scores (seeds, examples); the analysis at which it ends."""
+    latest = None
     for look in looks:
         if look.seeds > len(soft):
             break
-        found = standing(look, soft[: look.seeds], hard[: look.seeds], margin, hidden)
-        if found.settled:
+        latest = analyze(look, soft[: look.seeds], hard[: look.seeds], equivalence, hidden)
+        if latest.settled:
             break
-    require(found is not None, f"{len(soft)} seeds are too few for the first look at {looks[0].seeds}")
-    assert found is not None
-    return found
+    require(latest is not None, f"{len(soft)} seeds are too few for the first look at {looks[0].seeds}")
+    assert latest is not None
+    return latest

@@ -9,7 +9,7 @@ r's seed. Both runs and examples are samples, and every run meets the same examp
 estimated by the mean squares of a two-way table. Runs and examples have a Student interval each; the interval of the
 mean joins their half-widths in quadrature, which is exact where one of them dominates and a little wide in between (one
 interval with Satterthwaite's degrees of freedom covers too seldom for three runs). It speaks of new seeds and new test
-examples together; training data, validation split and the choice of settings are held fixed. Several comparisons:
+examples together; training data, validation split and the choice of settings are fixed. Several comparisons:
 p-values are Holm's, intervals Bonferroni's (each at 1 − α/k).
 """
 
@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 from softlabel.errors import require
 
@@ -30,16 +30,32 @@ SMALLEST_P = 1e-12
 
 
 @dataclass(frozen=True)
-class Mean:
-    """A mean over runs and test examples, and what its error is made of.
+class Estimate:
+    """A mean over runs and test examples, and the sources of its error.
 
-    runs, examples      R and n
-    run_part            what runs contribute to the variance of the mean, σ_r²/R + σ_e²/(Rn)
-    example_part        what examples contribute, σ_i²/n
-    effect              mean over the standard deviation between runs (of a paired gap: Cohen's d_z)
+    Attributes
+    ----------
+    mean : float
+        The mean.
+    runs, examples : int
+        Number of runs R and of test examples n.
+    run_part : float
+        What the runs contribute to the variance of the mean, σ_r²/R + σ_e²/(Rn).
+    example_part : float
+        What the examples contribute, σ_i²/n.
+    effect : float or None
+        Mean divided by the standard deviation between runs (of a paired gap: Cohen's d_z).
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> estimate = sl.Estimate(mean=0.9, runs=10, examples=500, run_part=1e-5, example_part=1e-4, effect=None)
+    >>> low, high = estimate.interval(confidence=0.95)
+    >>> low < 0.9 < high
+    True
     """
 
-    value: float
+    mean: float
     runs: int
     examples: int
     run_part: float
@@ -53,7 +69,7 @@ class Mean:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Two-sided interval of that confidence."""
         half = self.half_width(1 - confidence)
-        return self.value - half, self.value + half
+        return self.mean - half, self.mean + half
 
     def half_width(self, failure: float) -> float:
         """Half of the interval that fails with this probability."""
@@ -66,22 +82,22 @@ class Mean:
             _half_width(0.0, self.runs, self.example_part, self.examples, failure),
         )
 
-    def at_least(self, half: float, failure: float) -> "Mean":
-        """The same with so much variance of examples that they alone make up this half of the interval."""
-        least = (half / float(student_t.isf(failure / 2, self.examples - 1))) ** 2
+    def at_least(self, half: float, failure: float) -> "Estimate":
+        """The same with the variance of examples raised, so that they alone make the half-width at least `half`."""
+        least = (half / _quantile(failure, self.examples)) ** 2
         return replace(self, example_part=max(self.example_part, least))
 
     def p_value(self) -> float:
         """Two-sided, for a mean of zero: the failure probability at which the interval just reaches it."""
-        if self.value == 0 or self.error == 0:
-            return 1.0 if self.value == 0 else 0.0
-        if self.half_width(SMALLEST_P) < abs(self.value):
+        if self.mean == 0 or self.error == 0:
+            return 1.0 if self.mean == 0 else 0.0
+        if self.half_width(SMALLEST_P) < abs(self.mean):
             return SMALLEST_P
-        exponent = brentq(lambda x: self.half_width(math.exp(x)) - abs(self.value), math.log(SMALLEST_P), 0.0)
+        exponent = brentq(lambda x: self.half_width(math.exp(x)) - abs(self.mean), math.log(SMALLEST_P), 0.0)
         return math.exp(float(exponent))  # pyright: ignore[reportArgumentType]
 
 
-def crossed_mean(table: np.ndarray) -> Mean:
+def crossed_mean(table: np.ndarray) -> Estimate:
     """The mean of x (runs, examples) under the model above; needs two runs and two examples."""
     x = np.asarray(table, dtype=np.float64)
     require(x.ndim == 2 and min(x.shape) >= 2, f"a mean needs at least two runs and two examples, got shape {x.shape}")
@@ -94,38 +110,43 @@ def crossed_mean(table: np.ndarray) -> Mean:
     run_part = between_runs / runs
     example_part = max(0.0, between_examples - residual / runs) / examples
     effect = value / math.sqrt(between_runs) if between_runs > 0 else None
-    return Mean(value, runs, examples, run_part, example_part, effect)
+    return Estimate(value, runs, examples, run_part, example_part, effect)
 
 
 def _half_width(run_part: float, runs: int, example_part: float, examples: int, failure: float) -> float:
-    of_runs, of_examples = (float(student_t.isf(failure / 2, count - 1)) for count in (runs, examples))
+    of_runs, of_examples = (_quantile(failure, count) for count in (runs, examples))
     return math.sqrt(of_runs**2 * run_part + of_examples**2 * example_part)
 
 
-def paired_gap(soft: np.ndarray, hard: np.ndarray) -> Mean:
+def _quantile(failure: float, count: int) -> float:
+    """Half-width of Student's interval for the mean of `count` values, in standard errors."""
+    return -float(stdtrit(count - 1, failure / 2))  # as `scipy.stats.t.isf`, a hundred times faster
+
+
+def paired_gap(soft: np.ndarray, hard: np.ndarray) -> Estimate:
     """Mean of soft − hard, (runs, examples) each; row r of both has the same seed."""
     require(soft.shape == hard.shape, f"paired arms must have one shape, got {soft.shape} and {hard.shape}")
     return crossed_mean(np.asarray(soft, dtype=np.float64) - np.asarray(hard, dtype=np.float64))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given."""
+    """Holm's adjusted p-values, in the same order."""
     order = np.argsort(p_values, kind="stable")
     adjusted, running = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(order):
-        running = max(running, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = running
+    for rank, index in enumerate(order):
+        running = max(running, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = running
     return adjusted
 
 
-def runs_needed(gap: Mean, confidence: float = 0.95, equivalence: float = 0.0) -> int | None:
+def runs_needed(gap: Estimate, confidence: float = 0.95, equivalence: float = 0.0) -> int | None:
     """The fewest runs whose interval would decide, were the gap and its variances as they seem now.
 
     It decides when it excludes 0, or lies within ±equivalence. None: no number of runs does, test examples are
     too few.
     """
     between = gap.run_part * gap.runs
-    lowest = abs(gap.value)
+    lowest = abs(gap.mean)
     margins = [lowest] + ([equivalence - lowest] if equivalence > lowest else [])
 
     def decides(runs: int) -> bool:

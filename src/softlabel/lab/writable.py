@@ -7,7 +7,7 @@ from pathlib import Path
 from softlabel.errors import InputError, require
 
 
-def check_folder(
+def check_directory(
     folder: Path | str | None, parameter: str = "out", folders: Iterable[str] = (), files: Iterable[str] = ()
 ) -> None:
     """Raise `InputError` unless files can be created in this folder, or the folder itself can be; creates nothing.
@@ -25,19 +25,19 @@ def check_folder(
         return
     folder = Path(folder)
     try:
-        require(not folder.is_file(), f"{parameter} must be a folder: '{folder}' is a file; name another place")
-        _check_place(folder, f"{parameter} must be a folder that can be written: '{folder}'")
+        require(not folder.is_file(), f"{parameter} must be a folder: '{folder}' is a file; choose another one")
+        _check_location(folder, f"{parameter} must be a folder that can be written: '{folder}'")
         for name in folders:
             below = folder / name
             require(
                 below.is_dir() or not _taken(below),
-                f"{parameter} must be a folder with room for '{name}', but '{below}' is a file; name another place",
+                f"{parameter} must be a folder with room for '{name}', but '{below}' is a file; choose another one",
             )
         for name in files:
             require(
                 not (folder / name).is_dir(),
-                f"{parameter} must be a folder with room for '{name}', but '{folder / name}' is a folder; name another "
-                "place",
+                f"{parameter} must be a folder with room for '{name}', but '{folder / name}' is a folder; "
+                "choose another one",
             )
     except (OSError, ValueError) as problem:
         raise _refusal(f"{parameter} must be a folder that can be written: '{folder}'", problem) from None
@@ -48,21 +48,21 @@ def check_file(path: Path | str | None, parameter: str = "out") -> None:
     if path is None:
         return
     path = Path(path)
-    told = f"{parameter} must be a file that can be written: '{path}'"
+    requirement = f"{parameter} must be a file that can be written: '{path}'"
     try:
-        require(not path.is_dir(), f"{told} is a folder; name a file")
-        _check_place(path.parent, told)
+        require(not path.is_dir(), f"{requirement} is a folder; name a file")
+        _check_location(path.parent, requirement)
     except (OSError, ValueError) as problem:
-        raise _refusal(told, problem) from None
+        raise _refusal(requirement, problem) from None
 
 
-def _check_place(folder: Path, told: str) -> None:
+def _check_location(folder: Path, requirement: str) -> None:
     """Create a nameless file in the folder, or in the nearest folder above it that exists."""
-    place = folder
-    while not _taken(place):
-        place = place.parent
-    require(place.is_dir(), f"{told} cannot be made, since '{place}' is not a folder; name another place")
-    with tempfile.TemporaryFile(dir=place):
+    nearest = folder
+    while not _taken(nearest):
+        nearest = nearest.parent
+    require(nearest.is_dir(), f"{requirement} cannot be made, since '{nearest}' is not a folder; choose another one")
+    with tempfile.TemporaryFile(dir=nearest):
         pass
 
 
@@ -75,8 +75,8 @@ def _taken(path: Path) -> bool:
     return True
 
 
-def _refusal(told: str, problem: Exception) -> Exception:
+def _refusal(requirement: str, problem: Exception) -> Exception:
     if isinstance(problem, InputError):
         return problem
     reason = getattr(problem, "strerror", None) or str(problem)
-    return InputError(f"{told} cannot be written ({reason}); name another place")
+    return InputError(f"{requirement} cannot be written ({reason}); choose another one")

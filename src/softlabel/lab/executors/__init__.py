@@ -1,11 +1,11 @@
-"""Where bundles are worked on: here, in processes of this machine, or on a Dask cluster."""
+"""Executors: this process, processes of this machine, or a Dask cluster."""
 
 import os
 
 from softlabel.errors import InputError, require, unknown
 from softlabel.lab.executors.local import Local
 from softlabel.lab.executors.serial import Serial
-from softlabel.lab.executors.tasks import Executor, Finished, Task
+from softlabel.lab.executors.tasks import Executor, Task, TaskResult
 
 EXECUTORS = ("serial", "local", "dask")
 PER_CORE = 8  # more workers or threads on a core only wait for each other
@@ -15,10 +15,10 @@ __all__ = [
     "EXECUTORS",
     "MOST_THREADS",
     "Executor",
-    "Finished",
     "Local",
     "Serial",
     "Task",
+    "TaskResult",
     "check_counts",
     "cores",
     "make_executor",
@@ -52,7 +52,7 @@ def make_executor(name: str, workers: int, scheduler: str | None = None) -> Exec
         raise unknown("executor", name, EXECUTORS)
     check_counts(workers, None)
     if scheduler is not None and name != "dask":
-        raise InputError(f"a scheduler's address goes with --executor dask, not '{name}'")
+        raise InputError(f"scheduler is for the executor 'dask', not for '{name}'")
     if name == "dask":
         from softlabel.lab.executors.dask import Dask
 

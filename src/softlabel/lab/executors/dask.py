@@ -1,7 +1,8 @@
 """A Dask cluster: one that exists, by its address, or a local one started for the run.
 
-Dask gives the task of a killed worker to another one. Only the driver writes the ledger, and each task ends once
-here, so a task that ran twice is counted once. Machines of a cluster need softlabel and the data sets.
+Dask gives the task of a killed worker to another one. Only the driver writes the ledger, taking one result of each
+task, so one that ran twice is counted once. Artifacts are sent once to each worker that needs them, and to one that
+replaces a dead worker. The machines of a cluster need softlabel and the named data sets.
 """
 
 import asyncio
@@ -11,20 +12,22 @@ import socket
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from softlabel.errors import InputError, UnavailableError, require
-from softlabel.lab.executors.tasks import DEATHS, Finished, Task, perform
+from softlabel.lab.artifacts import Arrays, ArtifactStore
+from softlabel.lab.executors.tasks import DEATHS, Task, TaskResult, perform
 
 PATIENCE = 10.0  # seconds in which a scheduler must answer
 FAREWELL = 5.0  # seconds for closing a connection
 ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(?P<port>[0-9]{1,5})")
+LARGE = "distributed.admin.large-graph-warning-threshold"  # tasks that send artifacts exceed it
 NOISY = ("distributed", "tornado", "asyncio")
 
 
 class Dask:
-    """Tasks on the cluster at `scheduler`, or on so many local workers."""
+    """Tasks on the cluster at `scheduler`, or on a number of local workers."""
 
     def __init__(self, workers: int, scheduler: str | None = None) -> None:
         try:
@@ -34,43 +37,27 @@ class Dask:
         if scheduler is not None:
             _parts(scheduler)
         self.workers, self.scheduler = workers, scheduler
+        self._client: Any = None
+        self._artifacts: dict[str, Any] = {}  # key → future
+        self._stack = ExitStack()
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
-        from dask.config import set as configured
-        from distributed import LocalCluster
+    def run(self, tasks: Sequence[Task], store: ArtifactStore) -> Iterator[TaskResult]:
+        from distributed import as_completed
 
-        with _quietly(), configured({"distributed.scheduler.allowed-failures": DEATHS - 1}):
-            if self.scheduler is not None:
-                _probe(self.scheduler)
-                yield from self._on(self.scheduler, tasks)
-                return
-            with (
-                tempfile.TemporaryDirectory(prefix="softlabel-dask-") as scratch,
-                configured({"temporary-directory": scratch}),
-                LocalCluster(
-                    n_workers=self.workers,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                ) as cluster,
-            ):
-                yield from self._on(cluster, tasks)
-
-    def _on(self, cluster: Any, tasks: Sequence[Task]) -> Iterator[Finished]:
-        from distributed import Client, as_completed
-
-        client = None
         try:
-            client = Client(cluster, timeout=PATIENCE, set_as_default=False)
+            client = self._connected()
             run = uuid.uuid4().hex[:8]  # keys of this run alone: an old result in the cluster is not taken for new
             waiting = list(reversed(tasks))
             count = max(1, len(client.scheduler_info()["workers"])) if self.scheduler else self.workers
             known: dict[Any, Task] = {}
+            for key in {key for task in tasks for key in task.artifacts.values()} - self._artifacts.keys():
+                self._artifacts[key] = client.submit(_received, dict(store.arrays(key)), key=f"softlabel-{run}-{key}")
 
             def submit() -> Any:
                 task = waiting.pop()
-                future = client.submit(perform, task, key=f"softlabel-{run}-{task.key}", pure=False, retries=0)
+                artifacts = {key: self._artifacts[key] for key in task.artifacts.values()}
+                future = client.submit(_perform, task, artifacts,
+                                       key=f"softlabel-{run}-{task.key}", pure=False, retries=0)  # fmt: skip
                 known[future.key] = task
                 return future
 
@@ -80,6 +67,7 @@ class Dask:
                 if waiting:
                     pending.add(submit())
         except (OSError, TimeoutError, asyncio.CancelledError) as problem:  # as CommClosedError is
+            self.close()
             if isinstance(problem, UnavailableError):
                 raise
             where = f"at '{self.scheduler}'" if self.scheduler else "of this run"
@@ -87,21 +75,62 @@ class Dask:
                 f"the Dask scheduler {where} is lost ({_reason(problem)}); finished bundles are kept: run the same "
                 "command again to go on"
             ) from problem
-        finally:
-            if client is not None:
-                with suppress(OSError, TimeoutError, asyncio.CancelledError):
-                    client.close(timeout=FAREWELL)
+
+    def close(self) -> None:
+        """Leave the cluster, and end it if it was started for the run."""
+        client, self._client, self._artifacts = self._client, None, {}
+        if client is not None:
+            with suppress(OSError, TimeoutError, asyncio.CancelledError):
+                client.close(timeout=FAREWELL)
+        self._stack.close()
+
+    def _connected(self) -> Any:
+        """The client of the cluster; a local cluster is started where no scheduler was named."""
+        from dask.config import set as configured
+        from distributed import Client, LocalCluster
+
+        if self._client is not None:
+            return self._client
+        enter = self._stack.enter_context
+        enter(_quietly())
+        enter(configured({"distributed.scheduler.allowed-failures": DEATHS - 1, LARGE: "1 TB"}))
+        cluster: Any = self.scheduler
+        if self.scheduler is not None:
+            _probe(self.scheduler)
+        else:
+            scratch = enter(tempfile.TemporaryDirectory(prefix="softlabel-dask-"))
+            enter(configured({"temporary-directory": scratch}))
+            cluster = enter(
+                LocalCluster(
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        self._client = Client(cluster, timeout=PATIENCE, set_as_default=False)
+        return self._client
+
+
+def _received(arrays: dict[str, Any]) -> dict[str, Any]:
+    """An artifact as a worker holds it; the scheduler can have it computed again where a worker is lost."""
+    return arrays
+
+
+def _perform(task: Task, artifacts: dict[str, Arrays]) -> TaskResult:
+    return perform(task, artifacts.__getitem__)
 
 
 def _parts(address: str) -> tuple[str, int]:
     """Host and port of a scheduler's address."""
-    found = ADDRESS.fullmatch(address)
+    match = ADDRESS.fullmatch(address)
     require(
-        found is not None and 0 < int(found["port"]) < 65536,
+        match is not None and 0 < int(match["port"]) < 65536,
         f"scheduler '{address}' is not an address: write it as tcp://HOST:PORT, e.g. tcp://10.0.0.1:8786",
     )
-    assert found is not None
-    return found["host"].strip("[]"), int(found["port"])
+    assert match is not None
+    return match["host"].strip("[]"), int(match["port"])
 
 
 def _probe(address: str) -> None:
@@ -129,7 +158,7 @@ def _reason(problem: BaseException) -> str:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the logs of Dask, which are tracebacks where a connection is lost: that is told in one sentence."""
+    """Without the logs of Dask, which are tracebacks where a connection is lost: one sentence says that."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in NOISY]
     before = {name: logging.getLogger(name).level for name in {*NOISY, *names}}
     for name in before:
@@ -141,12 +170,12 @@ def _quietly() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _finished(task: Task, future: Any) -> Finished:
+def _finished(task: Task, future: Any) -> TaskResult:
     if future.status == "finished":
         return future.result()
     if future.status in ("cancelled", "lost"):
         raise asyncio.CancelledError("its tasks were dropped")
     problem = future.exception()
     if type(problem).__name__ == "KilledWorker":
-        return Finished(task.key, None, f"its worker died {DEATHS} times", 0.0, DEATHS)
-    return Finished(task.key, None, f"{type(problem).__name__}: {problem}", 0.0)
+        return TaskResult(task.key, None, f"its worker died {DEATHS} times", 0.0, DEATHS)
+    return TaskResult(task.key, None, f"{type(problem).__name__}: {problem}", 0.0)

@@ -1,7 +1,7 @@
-"""Processes on this machine. A worker that dies costs the bundle it had, which is tried again.
+"""Processes on this machine. The bundle of a worker that dies is tried again; workers are kept for the next stage.
 
-Each worker has a pipe of its own, so it is always known which bundle a dead one was at. Workers end themselves when
-their driver is gone, even one that was killed outright.
+Each worker has its own pipe, so the bundle of a dead one is always known. Workers end themselves when their driver is
+gone, even one that was killed.
 """
 
 import multiprocessing
@@ -13,20 +13,26 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 
-from softlabel.lab.executors.tasks import DEATHS, Finished, Task, death, perform
+from softlabel.lab.artifacts import ArtifactStore
+from softlabel.lab.executors.tasks import DEATHS, Task, TaskResult, death, perform
 
 
 class Local:
-    """A pool of so many processes."""
+    """A pool of worker processes."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
+        self._pool: list[_Worker] = []
+        self._run_dir: Path | None = None
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
-        waiting = deque(tasks)
+    def run(self, tasks: Sequence[Task], store: ArtifactStore) -> Iterator[TaskResult]:
+        if self._run_dir != store.run_dir:
+            self.close()
+        self._run_dir, pool, waiting = store.run_dir, self._pool, deque(tasks)
         deaths: dict[str, int] = {}
-        pool = [_Worker() for _ in range(min(self.workers, len(tasks)))]
+        pool += [_Worker(store.run_dir) for _ in range(min(self.workers, len(tasks)) - len(pool))]
         try:
             while waiting or any(worker.task for worker in pool):
                 for worker in pool:
@@ -36,28 +42,33 @@ class Local:
                     task, finished = worker.collect()
                     died = deaths.get(task.key, 0)
                     if finished is not None:
-                        yield Finished(task.key, finished.outcomes, finished.reason, finished.seconds, died + 1)
+                        yield TaskResult(task.key, finished.cells, finished.reason, finished.seconds, died + 1)
                         continue
                     deaths[task.key] = died + 1
                     reason = death(worker.process.exitcode)
-                    pool[pool.index(worker)] = _Worker()
+                    pool[pool.index(worker)] = _Worker(store.run_dir)
                     if died + 1 < DEATHS:
                         waiting.appendleft(task)
                     else:
                         reason = f"its worker died {DEATHS} times, the last one {reason}"
-                        yield Finished(task.key, None, reason, worker.busy, DEATHS)
-        finally:
-            for worker in pool:
-                worker.end()
+                        yield TaskResult(task.key, None, reason, worker.busy, DEATHS)
+        except BaseException:  # an interrupt, or the caller stops early: workers are busy
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the workers."""
+        while self._pool:
+            self._pool.pop().end()
 
 
 class _Worker:
-    """One process, its pipe, and the task it is at."""
+    """One process, its pipe, and its current task."""
 
-    def __init__(self) -> None:
+    def __init__(self, run_dir: Path) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, os.getpid()), daemon=True)
+        self.process = context.Process(target=_serve, args=(other, os.getpid(), run_dir), daemon=True)
         self.process.start()
         other.close()
         self.task: Task | None = None
@@ -69,11 +80,11 @@ class _Worker:
 
     def give(self, task: Task) -> None:
         self.task, self._since = task, time.perf_counter()
-        with suppress(BrokenPipeError, ConnectionResetError):  # it died while idle; collect() finds out
+        with suppress(BrokenPipeError, ConnectionResetError):  # it died while idle; collect() notices that
             self.connection.send(task)
 
-    def collect(self) -> tuple[Task, Finished | None]:
-        """The task it had, and what came of it; None if the worker died."""
+    def collect(self) -> tuple[Task, TaskResult | None]:
+        """Its task and the result; None if the worker died."""
         task = self.task
         assert task is not None
         try:
@@ -94,18 +105,19 @@ class _Worker:
 
 
 def _ready(pool: list[_Worker]) -> list[_Worker]:
-    """Busy workers that have answered or died; waits for the first."""
+    """Busy workers that have finished or died; waits for the first."""
     busy = {worker.connection: worker for worker in pool if worker.task is not None}
     return [busy[connection] for connection in wait(list(busy))]  # type: ignore[index]
 
 
-def _serve(connection: Connection, driver: int) -> None:
-    """What a worker does: take a task, perform it, answer, until the pipe closes."""
+def _serve(connection: Connection, driver: int, run_dir: Path) -> None:
+    """The loop of a worker: receive a task, perform it, send the result, until the pipe closes."""
+    store = ArtifactStore(run_dir)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt at the terminal is the driver's to handle
     threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            connection.send(perform(connection.recv()))
+            connection.send(perform(connection.recv(), store.arrays))
 
 
 def _end_with(driver: int) -> None:

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from softlabel.lab.executors.tasks import Finished, Task, perform
+from softlabel.lab.artifacts import ArtifactStore
+from softlabel.lab.executors.tasks import Task, TaskResult, perform
 
 
 class Serial:
     """Runs every task here."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Finished]:
-        return map(perform, tasks)
+    def run(self, tasks: Sequence[Task], store: ArtifactStore) -> Iterator[TaskResult]:
+        return (perform(task, store.arrays) for task in tasks)
+
+    def close(self) -> None:
+        """There are no workers to end."""
