@@ -33,7 +33,7 @@ class Tiny:
 
     def comes_from(self, **placers: Callable[[Path], None]) -> None:
         def recorded(kind, place):
-            def run(at, entry, folder, watch):
+            def run(at, entry, folder, progress):
                 self.tried.append(kind)
                 place(folder)
 
@@ -67,7 +67,7 @@ def named_cifar(cache_home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     labels = np.arange(10, dtype=np.uint8)
     raws = [format_cifar(planes.reshape(10, 3, 4).transpose(0, 2, 1), labels) for planes in drawn]
 
-    def place(at, entry, folder, watch):
+    def place(at, entry, folder, progress):
         for name, raw in zip(names, raws, strict=True):
             (folder / name).write_bytes(raw)
 

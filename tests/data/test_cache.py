@@ -178,7 +178,7 @@ _PROCESS = """
     import hashlib
 
     raw = b"content" * 1000
-    def slow(at, entry, folder, watch):
+    def slow(at, entry, folder, progress):
         with open(sys.argv[1], "a") as log:
             log.write("asked\\n")
         (folder / "one.bin").write_bytes(raw[:50])

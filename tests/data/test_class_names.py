@@ -17,7 +17,7 @@ def test_shown_names(value, name):
 
 def test_truths_in_memory_are_called_as_those_of_a_file():
     rng = np.random.default_rng(0)
-    assert Problem.of(rng.normal(size=(40, 2)), rng.random(40) > 0.5).classes == ("false", "true")
+    assert Problem.from_arrays(rng.normal(size=(40, 2)), rng.random(40) > 0.5).classes == ("false", "true")
 
 
 def test_long_ids_keep_their_digits():

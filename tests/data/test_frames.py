@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from softlabel.data import frames, trial
+from softlabel.data import frames, load, trial
 from softlabel.data.frames import need_columns, read_column, read_frame
-from softlabel.data.problem import load_problem
 from softlabel.data.tables import load_table
 from softlabel.errors import InputError
 from softlabel.studies.doctor import doctor
@@ -39,7 +38,7 @@ def test_a_path_is_the_name_of_one_file(tmp_path, monkeypatch, suffix, name, oth
     assert len(load_table(name + suffix, "y")) == 240
     assert read_frame(tmp_path / (name + suffix)).height == 240
     assert len(read_column(tmp_path / (name + suffix), "a")) == 240
-    assert len(load_problem(name + suffix, "y", test=other + suffix)) == 339
+    assert len(load(name + suffix, "y", test=other + suffix)) == 339
     assert "240 rows" in doctor(name + suffix, label="y").examined[0]
 
 
@@ -69,12 +68,12 @@ def fifo(path):
 
 
 HOSTILE = [
-    ("t.csv", csv_with(b"a,y\n1,2\0\n3,4\n"), "holds NUL bytes"),
-    ("t.csv", csv_with("a,y\n1,0\n".encode("utf-16-le") * 9), "holds NUL bytes"),
+    ("t.csv", csv_with(b"a,y\n1,2\0\n3,4\n"), "contains NUL bytes"),
+    ("t.csv", csv_with("a,y\n1,0\n".encode("utf-16-le") * 9), "contains NUL bytes"),
     ("t.csv", csv_with(b"a,y\n1,caf\xe9\n2,b\n"), "is not UTF-8 text"),
     ("t.csv", csv_with(b"a\xff,y\n1,0\n2,1\n"), "is not UTF-8 text"),
-    ("t.csv", csv_with(b"n" * LENGTH + b",y\n1,0\n2,1\n"), "names of its columns cannot be read"),
-    ("t.csv", csv_with(b'"' + b"n\n" * LENGTH + b",y\n1,0\n2,1\n"), "names of its columns cannot be read"),
+    ("t.csv", csv_with(b"n" * LENGTH + b",y\n1,0\n2,1\n"), "the column names cannot be read"),
+    ("t.csv", csv_with(b'"' + b"n\n" * LENGTH + b",y\n1,0\n2,1\n"), "the column names cannot be read"),
     ("t.csv", csv_with(b"a,y\n" + b"t" * 3_000_000 + b",0\n2,1\n"), "columns that are not numbers"),
     ("t.csv", csv_with(gzip.compress(b"a,y\n1,0\n2,1\n")), "is compressed"),
     ("t.csv", csv_with(zlib.compress(b"a,y\n1,0\n2,1\n" * 99, 1)), "is compressed"),
@@ -82,14 +81,14 @@ HOSTILE = [
     ("t.csv", fifo, "is a named pipe, and only regular files are read"),
     ("t.parquet", fifo, "is a named pipe, and only regular files are read"),
     ("t.parquet", csv_with(b"PAR1" + b"\xff" * 50 + b"PAR1"), "is not a readable Parquet file"),
-    ("t.parquet", parquet_with(l=pl.Series([[1]] * 12)), "'l' holds values of type List"),
-    ("t.parquet", parquet_with(s=pl.Series([{"k": 1}] * 12)), "'s' holds values of type Struct"),
+    ("t.parquet", parquet_with(l=pl.Series([[1]] * 12)), "'l' has values of type List"),
+    ("t.parquet", parquet_with(s=pl.Series([{"k": 1}] * 12)), "'s' has values of type Struct"),
     ("t.parquet", parquet_with(r=pl.Series([np.zeros(2)] * 12, dtype=pl.Array(pl.Float64, 2))), "of type Array"),
-    ("t.parquet", parquet_with(b=pl.Series([b"\xff"] * 12)), "'b' holds values of type Binary"),
+    ("t.parquet", parquet_with(b=pl.Series([b"\xff"] * 12)), "'b' has values of type Binary"),
     ("t.parquet", parquet_with(d=pl.Series(np.arange(12)).cast(pl.Date)), "columns that are not numbers: d"),
     ("t.parquet", parquet_with(n=pl.Series([None] * 12)), "missing values in column 'n'"),
-    ("t.parquet", parquet_with(y=pl.Series([[1]] * 12)), "column 'y' holds values of type List"),
-    ("t.parquet", parquet_with(y=pl.Series([b"\xff"] * 12)), "column 'y' holds values of type Binary"),
+    ("t.parquet", parquet_with(y=pl.Series([[1]] * 12)), "column 'y' has values of type List"),
+    ("t.parquet", parquet_with(y=pl.Series([b"\xff"] * 12)), "column 'y' has values of type Binary"),
     ("t.parquet", parquet_with(y=pl.Series([None] * 12)), "label 'y' has 12 missing values"),
 ]
 

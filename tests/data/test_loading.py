@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-import softlabel
-from softlabel.data.loading import load
+from softlabel.data.loading import load_raw
 from softlabel.errors import InputError
 
 
@@ -14,7 +13,7 @@ def table(tmp_path):
 
 
 def test_digits():
-    data = softlabel.load("digits")
+    data = load_raw("digits")
     assert data.inputs.shape == (1797, 64)
     assert data.inputs.dtype == np.float32
     assert (data.inputs.min(), data.inputs.max()) == (0, 1)
@@ -27,19 +26,19 @@ def test_digits():
 
 
 def test_some_classes_of_a_named_set():
-    pair = load("digits", classes="3,8")
+    pair = load_raw("digits", classes="3,8")
     assert set(pair.labels.tolist()) == {3, 8}
-    assert set(load("digits", leave_out="1,7,4,9").labels.tolist()) == {0, 2, 3, 5, 6, 8}
-    everything = load("digits")
+    assert set(load_raw("digits", leave_out="1,7,4,9").labels.tolist()) == {0, 2, 3, 5, 6, 8}
+    everything = load_raw("digits")
     np.testing.assert_array_equal(pair.inputs, everything.inputs[np.isin(everything.labels, [3, 8])])
 
 
 def test_some_classes_of_a_table(table):
-    data = load(table, "kind", classes="z,x")
+    data = load_raw(table, "kind", classes="z,x")
     assert data.classes == ("x", "y", "z")
     assert data.labels.tolist() == [0, 2, 0]
     assert dict(data.parts) == {"train": slice(0, 3)}
-    assert load(str(table), "kind", leave_out="z").labels.tolist() == [0, 1, 0]
+    assert load_raw(str(table), "kind", leave_out="z").labels.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -48,11 +47,11 @@ def test_some_classes_of_a_table(table):
         ({"data": "nmist"}, "unknown data set 'nmist': did you mean 'mnist'"),
         ({"data": "none.csv"}, r"there is no file 'none\.csv'"),
         ({"data": "digits", "label": "y"}, "'digits' has its own labels"),
-        ({"data": "digits", "drop": ["a"]}, "leave out --label and --drop"),
-        ({"data": "digits", "classes": "3,8", "leave_out": "1"}, "both given"),
+        ({"data": "digits", "drop": ["a"]}, "leave out label and drop"),
+        ({"data": "digits", "classes": "3,8", "leave_out": "1"}, "exclude each other"),
         ({"data": "digits", "classes": "3,x"}, "unknown class 'x'"),
     ],
 )
 def test_what_cannot_be_loaded(arguments, message):
     with pytest.raises(InputError, match=message):
-        load(**arguments)
+        load_raw(**arguments)

@@ -3,7 +3,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from softlabel.data import CATALOGUE, cache_folder, fetch, load, verify
+from softlabel.data import CATALOGUE, cache_folder, fetch, verify
+from softlabel.data.loading import load_raw
 from softlabel.data.named import load_named
 
 MD5 = {
@@ -57,7 +58,7 @@ def test_the_real_files_are_the_published_ones(name, real):
 @pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
 def test_the_real_idx_sets(name, real):
     real(name)
-    data = load(name)
+    data = load_raw(name)
     assert data.inputs.shape == (70_000, 784)
     assert data.inputs.dtype == np.float32
     assert (data.inputs.min(), data.inputs.max()) == (0, 1)
@@ -68,7 +69,7 @@ def test_the_real_idx_sets(name, real):
 @pytest.mark.data
 def test_the_real_cifar10(real):
     real("cifar10")
-    data = load("cifar10")
+    data = load_raw("cifar10")
     assert data.inputs.shape == (60_000, 3072)
     assert np.bincount(data.labels).tolist() == [6000] * 10
     assert np.bincount(data.part("test")[1]).tolist() == [1000] * 10

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from softlabel.data import Problem, load
 from softlabel.data.precision import check_float32
-from softlabel.data.problem import Problem, load_problem
 from softlabel.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -18,10 +18,10 @@ def test_what_rounding_would_take_away_is_refused(values, tmp_path):
     pl.DataFrame({"a": table[:, 0], "b": values, "y": labels}).write_csv(tmp_path / "t.csv")
     np.savez(tmp_path / "t.npz", X=table, y=labels)
     for path, label in (("t.csv", "y"), ("t.npz", None)):
-        with pytest.raises(InputError, match=r"column '(b|1)' varies by .* which float32 cannot tell apart"):
-            load_problem(tmp_path / path, label)
+        with pytest.raises(InputError, match=r"column '(b|1)' varies by .* which float32 cannot distinguish"):
+            load(tmp_path / path, label)
     with pytest.raises(InputError, match="column '2' varies by"):
-        Problem.of(table, labels)
+        Problem.from_arrays(table, labels)
 
 
 @pytest.mark.parametrize(

@@ -66,11 +66,11 @@ def test_a_rule_and_its_opposite(bound, labels):
         ("label=4", "is not a rule"),
         ("label>", "is not a rule"),
         ("", "task '' is not a rule"),
-        ("label>cat", "'cat', which is no number: use ==, != or in"),
+        ("label>cat", "'cat', which is not a number: use ==, != or in"),
         ("label==12", "unknown class '12'"),
-        ("label in 1,,2", "have an empty name"),
-        ("label>9", r"every example on one side \(−1\): choose a rule that divides the classes 0, 1"),
-        ("label>=0", r"every example on one side \(\+1\)"),
+        ("label in 1,,2", "contain an empty name"),
+        ("label>9", r"every example the same sign \(−1\): choose a rule that divides the classes 0, 1"),
+        ("label>=0", r"every example the same sign \(\+1\)"),
     ],
 )
 def test_rules_that_are_wrong(rule, message):
@@ -89,8 +89,8 @@ def test_pairs():
     ("names", "message"),
     [
         ("cat,dgo", "unknown class 'dgo': did you mean 'dog'"),
-        ("cat", "name 1, not two"),
-        ("cat,dog,frog", "name 3, not two"),
+        ("cat", "must be two, got 1"),
+        ("cat,dog,frog", "must be two, got 3"),
         ("cat,cat", "the same class twice"),
         ("cat,", "an empty name"),
         ("", "an empty name"),

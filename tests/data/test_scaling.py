@@ -62,7 +62,7 @@ def test_the_test_part_is_scaled_by_the_training_part():
         ([[1.0]], "maximum", "unknown scale 'maximum': did you mean 'max'"),
         ([[0.0]], "max", "largest norm, which is 0.0"),
         (np.empty((0, 2)), "max", "needs at least one training input"),
-        ([[1.0], [0.0], [0.0]], "unit", r"2 of 3 are zero \(rows 2, 3, counted from 1\); remove them or use"),
+        ([[1.0], [0.0], [0.0]], "unit", r"2 of 3 rows are zero \(rows 2, 3, counted from 1\); remove them or use"),
         (np.zeros((9, 1)), "unit", r"rows 1, 2, 3, 4, 5, \.\.\."),
     ],
 )

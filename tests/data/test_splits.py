@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel.data.splits import split
+from softlabel.data.splits import SALT, split
 from softlabel.errors import InputError
 
 PINNED = ([0, 2, 3, 4, 6], [5, 7, 38, 41, 43], [1, 16, 19, 27, 58])
@@ -38,10 +38,26 @@ def test_another_seed_gives_another_split():
 
 
 def test_the_split_is_the_same_on_every_machine():
-    train, valid, test = split(1000, seed=7)
+    train, valid, test = split(1000, seed=7, salt=0)
     assert (train[:5].tolist(), valid[:5].tolist(), test[:5].tolist()) == PINNED
     together = np.concatenate([train, valid, test]).astype("<i8").tobytes()
     assert hashlib.sha256(together).hexdigest()[:16] == PINNED_HASH
+
+
+@given(st.integers(10, 100), st.integers(0, 1000), st.booleans())
+def test_the_salt_is_added_to_the_seed(n, seed, stratified):
+    labels = np.arange(n) % 2 if stratified else None
+    for salted, plain in zip(
+        split(n, (0.5, 0.5), seed, labels), split(n, (0.5, 0.5), seed + SALT, labels, salt=0), strict=True
+    ):
+        np.testing.assert_array_equal(salted, plain)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_data_drawn_from_the_same_seed_are_not_sorted_into_the_parts(seed):
+    drawn = np.random.Generator(np.random.PCG64(seed)).uniform(size=600)
+    for part in split(600, (0.6, 0.2, 0.2), seed):
+        assert 0.4 < drawn[part].mean() < 0.6
 
 
 @given(st.lists(st.integers(0, 4), min_size=30, max_size=200), st.integers(0, 100))
@@ -61,9 +77,9 @@ def test_strata_are_kept_in_proportion(labels, seed):
         ({"n": 10, "fractions": (0.5, 0.6)}, r"add up to 1, got \(0.5, 0.6\)"),
         ({"n": 10, "fractions": (1.5, -0.5)}, "fractions must be positive"),
         ({"n": 10, "fractions": ()}, "fractions must be positive"),
-        ({"n": 3}, "3 examples are too few"),
+        ({"n": 3}, "3 rows are too few"),
         ({"n": 10, "seed": -1}, "seed must be"),
-        ({"n": 10, "stratify": np.zeros(9)}, "one label for each of 10 examples, got 9"),
+        ({"n": 10, "stratify": np.zeros(9)}, "one entry for each of 10 rows, got 9"),
     ],
 )
 def test_what_cannot_be_split(arguments, message):

@@ -56,7 +56,7 @@ def test_classes_are_sorted_by_value_or_by_alphabet(csv, written, classes):
 def test_missing_inputs(csv):
     message = complaint(csv("a,b,y\n1,2,0\n,3,1\n,NA,1\n"))
     assert "missing values in column 'a' (2, first in row 2), column 'b' (1, first in row 3)" in message
-    assert "fill them in, remove these rows, or leave the columns out with --drop" in message
+    assert "fill them in, remove these rows, or leave the columns out with drop" in message
 
 
 @pytest.mark.parametrize("written", ["p,,q", "1,,0"])
@@ -84,7 +84,7 @@ def test_one_class_only(csv):
 def test_a_label_that_names_no_classes(csv):
     rows = "".join(f"{i},{i / 7}\n" for i in range(60))
     message = complaint(csv("a,y\n" + rows))
-    assert "60 different values in 60 rows, so it does not name classes: choose another --label" in message
+    assert "60 different values in 60 rows, so it does not name classes: choose another label" in message
 
 
 def test_constant_columns_are_dropped_and_said(csv):
@@ -102,8 +102,8 @@ def test_constant_columns_are_dropped_and_said(csv):
 def test_equal_inputs_with_different_labels_are_noted(csv):
     data = load_table(csv("a,b,y\n1,2,0\n3,4,1\n1,2,1\n3,4,1\n-0.0,1,0\n0.0,1,1\n"), "y")
     assert len(data.notes) == 1
-    assert "2 inputs occur again with a different label (rows 1 and 3; rows 5 and 6)" in data.notes[0]
-    assert "γ = 0" in data.notes[0]
+    assert "2 rows repeat an earlier input with a different label (rows 1 and 3; rows 5 and 6)" in data.notes[0]
+    assert "the margin γ is 0" in data.notes[0]
 
 
 @given(

@@ -1,24 +1,26 @@
-"""Where examples come from: named data sets with checksums, users' tables, and the tasks made of them."""
+"""Examples: named data sets with checksums, users' tables and images, and the problems made of them."""
 
 from softlabel.data.cache import cache_folder, fetch, verify
 from softlabel.data.catalogue import CATALOGUE, NamedSet
 from softlabel.data.dataset import Dataset
-from softlabel.data.loading import load
+from softlabel.data.loader import load
 from softlabel.data.noise import add_noise
+from softlabel.data.problem import Part, Problem
 from softlabel.data.rules import binary_rule, class_pair
 from softlabel.data.scaling import SCALES, Scaler, scale
 from softlabel.data.splits import split
+from softlabel.data.table_files import MISSING_WORDS
 from softlabel.data.tables import load_table
-from softlabel.data.tasks import Part, Task, load_task
 
 __all__ = [
     "CATALOGUE",
+    "MISSING_WORDS",
     "SCALES",
     "Dataset",
     "NamedSet",
     "Part",
+    "Problem",
     "Scaler",
-    "Task",
     "add_noise",
     "binary_rule",
     "cache_folder",
@@ -26,7 +28,6 @@ __all__ = [
     "fetch",
     "load",
     "load_table",
-    "load_task",
     "scale",
     "split",
     "verify",

@@ -1,8 +1,8 @@
-"""The folder that raw files live in, and how they get there whole or not at all.
+"""The cache folder of raw files; a file is in it completely or not at all.
 
-A file enters `<folder>/<set>/` only by an atomic rename, after its checksum was found right; everything
-before that happens in a temporary folder beside it. A killed download therefore leaves at most a temporary
-folder, which the next fetch sweeps away.
+A file gets into `<folder>/<set>/` only by an atomic rename after its checksum was verified; everything before happens
+in a temporary folder beside it. A killed download therefore leaves at most a temporary folder, which the next fetch
+removes.
 """
 
 import errno
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from softlabel.data import sources
 from softlabel.data.catalogue import NamedSet, RawFile, find
-from softlabel.data.progress import Watch, watching
+from softlabel.data.progress import FetchProgress, fetch_progress
 from softlabel.errors import InputError, UnavailableError
 
 _PATIENCE_SECONDS = 2
@@ -26,7 +26,7 @@ _PATIENCE_SECONDS = 2
 
 @dataclass(frozen=True)
 class Fetched:
-    """Where a set lies now. `source` is None when nothing had to be fetched."""
+    """Folder of a fetched data set; `source` is None when nothing had to be fetched."""
 
     name: str
     folder: Path | None
@@ -35,24 +35,24 @@ class Fetched:
 
 @dataclass(frozen=True)
 class FileState:
-    """What was found of one raw file: `state` is 'right', 'missing' or 'corrupted'."""
+    """State of one raw file: 'right', 'missing' or 'corrupted'."""
 
     name: str
     state: str
 
 
 def cache_folder() -> Path:
-    """`SOFTLABEL_DATA` where it is set, else the user's cache folder."""
-    named = os.environ.get("SOFTLABEL_DATA")
-    if named:
-        return Path(named).expanduser().absolute()
+    """The folder in the environment variable `SOFTLABEL_DATA`, by default in the user's cache folder."""
+    path = os.environ.get("SOFTLABEL_DATA")
+    if path:
+        return Path(path).expanduser().absolute()
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("softlabel", appauthor=False)) / "data"
 
 
 def state(name: str) -> str:
-    """'embedded', 'cached', 'not fetched' or 'corrupted', judged by sizes only, which is quick."""
+    """'embedded', 'cached', 'not fetched' or 'corrupted', by file sizes only, which is quick."""
     entry = find(name)
     if not entry.files:
         return "embedded"
@@ -63,37 +63,73 @@ def state(name: str) -> str:
 
 
 def verify(name: str) -> list[FileState]:
-    """The state of every raw file of a set, judged by its checksum. An embedded set has none."""
+    """Verify the checksums of a named data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+
+    Returns
+    -------
+    list of FileState
+        State of every raw file; an empty list for embedded data sets.
+
+    Examples
+    --------
+    >>> verify("digits")
+    []
+    """
     return [FileState(file.name, _check(cache_folder() / name / file.name, file)) for file in find(name).files]
 
 
 def fetch(name: str) -> Fetched:
-    """Bring a set into the cache, unless every file of it is there and right.
+    """Download a named data set into the cache unless it is there already.
 
-    The sources are tried in their order until one gives files that have the pinned checksums. A corrupted
-    file that was in the cache is kept beside the new one as `<file>.corrupted`.
+    The sources are tried in order until one provides files with the pinned checksums. A corrupted file in the cache is
+    kept beside the new one as `<file>.corrupted`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+
+    Returns
+    -------
+    Fetched
+        The folder of the data set and the source that it came from.
+
+    Raises
+    ------
+    UnavailableError
+        If no source provides the files.
+
+    Examples
+    --------
+    >>> fetch("digits").source is None
+    True
     """
     entry = find(name)
     if not entry.files:
         return Fetched(name, None, None)
     folder = cache_folder()
-    if _whole(entry, folder):
+    if _complete(entry, folder):
         return Fetched(name, folder / name, None)
     with _locked(folder, name):
-        if _whole(entry, folder):
+        if _complete(entry, folder):
             return Fetched(name, folder / name, None)
         for leftover in folder.glob(f".{name}-*.part"):
             shutil.rmtree(leftover, ignore_errors=True)
-        with watching(f"fetching {name} ({entry.size / 1e6:.0f} MB)") as watch:
-            return Fetched(name, folder / name, _fetch_from_any(entry, folder, watch))
+        with fetch_progress(f"fetching {name} ({entry.size / 1e6:.0f} MB)") as progress:
+            return Fetched(name, folder / name, _fetch_from_any(entry, folder, progress))
 
 
-def _fetch_from_any(entry: NamedSet, folder: Path, watch: Watch) -> str:
+def _fetch_from_any(entry: NamedSet, folder: Path, progress: FetchProgress) -> str:
     failures = []
     for source in entry.sources:
         with _temporary(folder, entry.name) as work:
             try:
-                sources.PLACERS[source.kind](source.at, entry, work, watch)
+                sources.PLACERS[source.kind](source.at, entry, work, progress)
             except sources.SourceFailed as error:
                 failures.append(f"{source}: {error}")
                 continue
@@ -109,24 +145,24 @@ def _fetch_from_any(entry: NamedSet, folder: Path, watch: Watch) -> str:
             _move_in(entry, work, folder / entry.name)
             return str(source)
     raise UnavailableError(
-        f"no source gave '{entry.name}' ({'; '.join(failures)}); try again, "
+        f"no source provided '{entry.name}' ({'; '.join(failures)}); try again later, "
         f"or put {', '.join(file.name for file in entry.files)} into '{folder / entry.name}' by hand"
     )
 
 
 def _move_in(entry: NamedSet, work: Path, home: Path) -> None:
-    """Rename the verified files into place, one atomic step each; right ones that are there stay."""
+    """Move the verified files into the cache by atomic renames; correct files that are there already stay."""
     try:
         home.mkdir(exist_ok=True)
         for file in entry.files:
-            found = _check(home / file.name, file)
-            if found == "corrupted":
+            state_before = _check(home / file.name, file)
+            if state_before == "corrupted":
                 (home / file.name).replace(home / f"{file.name}.corrupted")
                 print(
-                    f"softlabel: '{home / file.name}' was corrupted, is now {file.name}.corrupted beside a new one",
+                    f"softlabel: '{home / file.name}' was corrupted: renamed to {file.name}.corrupted and replaced",
                     file=sys.stderr,
                 )
-            if found != "right":
+            if state_before != "right":
                 (work / file.name).replace(home / file.name)
     except OSError as error:
         raise _unwritable(home, error) from None
@@ -134,7 +170,7 @@ def _move_in(entry: NamedSet, work: Path, home: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path, name: str) -> Iterator[None]:
-    """Hold the set's lock; a second process waits here and then finds the files."""
+    """Lock the data set; a second process waits here and then uses the files of the first."""
     from filelock import FileLock, Timeout
 
     try:
@@ -155,7 +191,7 @@ def _locked(folder: Path, name: str) -> Iterator[None]:
 
 @contextmanager
 def _temporary(folder: Path, name: str) -> Iterator[Path]:
-    """A temporary folder in the cache's own file system, gone afterwards whatever happens."""
+    """A temporary folder in the cache's file system, removed afterwards in any case."""
     try:
         work = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=".part", dir=folder))
     except OSError as error:
@@ -169,11 +205,11 @@ def _temporary(folder: Path, name: str) -> Iterator[Path]:
 def _unwritable(folder: Path, error: OSError) -> InputError:
     return InputError(
         f"cannot write the data folder '{folder}' ({error.strerror or error}): "
-        f"set SOFTLABEL_DATA to a folder that can be written and has room"
+        f"set SOFTLABEL_DATA to a writable folder with enough space"
     )
 
 
-def _whole(entry: NamedSet, folder: Path) -> bool:
+def _complete(entry: NamedSet, folder: Path) -> bool:
     return all(_check(folder / entry.name / file.name, file) == "right" for file in entry.files)
 
 

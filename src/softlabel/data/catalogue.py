@@ -1,7 +1,7 @@
-"""The named data sets: what they hold, what their raw files hash to, and where they come from.
+"""The named data sets: their content, the checksums of their raw files, and their sources.
 
-A raw file is what its authors published, decompressed: an IDX file, a CIFAR binary batch. Its SHA-256 is
-pinned here, so that it does not matter which source a file came from.
+A raw file is a file as its authors published it, decompressed: an IDX file or a CIFAR binary batch. Its SHA-256 is
+pinned here, so that it does not matter which source it comes from.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class RawFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A place that raw files can be had from: `kind` is a key of `sources.PLACERS`, `at` says where."""
+    """A source of raw files: `kind` is a key of `sources.PLACERS`, and `at` is its address or package name."""
 
     kind: str
     at: str
@@ -36,10 +36,10 @@ class Source:
 
 @dataclass(frozen=True)
 class NamedSet:
-    """A data set that has a name. Without `files` it is embedded in a dependency and never fetched.
+    """A data set with a name. Without `files` it is embedded in a dependency and never fetched.
 
-    `files` lists the training files first, then the test files, in the order in which `format` reads them.
-    `task` or `pair`, and `scale`, are what the set is used with unless the caller says otherwise.
+    `files` lists the training files first and then the test files, in the order in which `format` reads them.
+    `task` or `pair`, and `scale`, are the defaults that the set is used with.
     """
 
     name: str
@@ -116,7 +116,7 @@ MNIST = NamedSet(
 
 FASHION_MNIST = NamedSet(
     name="fashion-mnist",
-    description="70,000 pictures of clothes of 28x28 pixels",
+    description="70,000 images of clothes of 28x28 pixels",
     holds="clothes in ten classes",
     classes=(
         "T-shirt/top",
@@ -167,7 +167,7 @@ FASHION_MNIST = NamedSet(
 
 CIFAR10 = NamedSet(
     name="cifar10",
-    description="60,000 colour photographs of 32x32 pixels",
+    description="60,000 color photographs of 32x32 pixels",
     holds="photographs in ten classes",
     classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
     image_shape=(3, 32, 32),
@@ -218,7 +218,7 @@ CATALOGUE: dict[str, NamedSet] = {entry.name: entry for entry in (DIGITS, MNIST,
 
 
 def find(name: str) -> NamedSet:
-    """The entry called `name`, or an error that names the nearest one."""
+    """The data set called `name`; the error for an unknown name suggests the nearest one."""
     if name not in CATALOGUE:
         raise unknown("data set", name, CATALOGUE)
     return CATALOGUE[name]

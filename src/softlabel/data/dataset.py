@@ -1,4 +1,4 @@
-"""A data set in memory."""
+"""A data set in memory, as it was read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from softlabel.errors import unknown
 class Dataset:
     """Examples with class labels.
 
-    `inputs` is (n, d) float32 and `labels` is (n,) int64, each an index into `classes`. `parts` cuts the rows
-    into 'train' and, where the set has an official one, 'test'. `columns` names the inputs of a table, and
-    `image_shape` is how an input row of pixels is laid out. `notes` says what was done to the user's data.
+    `inputs` is (n, d) float32, and `labels` is (n,) int64, positions in `classes`. `parts` has the rows of 'train' and,
+    where the set has an official test part, of 'test'. `columns` names the inputs of a table, `image_shape` is the
+    shape of one image as it was read, and `notes` describe how the user's data were treated.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The file formats that image data sets are published in: IDX (MNIST) and CIFAR's binary batches."""
+"""File formats of published image data sets: IDX (MNIST) and CIFAR's binary batches."""
 
 from pathlib import Path
 
@@ -17,23 +17,23 @@ _IDX_TYPES = {
 
 
 def parse_idx(content: bytes, name: str, ndim: int | None = None) -> np.ndarray:
-    """The array that an IDX file holds.
+    """The array in an IDX file.
 
-    The file is: two zero bytes, a type code, the number of dimensions, each dimension as a big-endian
-    32-bit integer, then the values in row-major order.
+    The file has two zero bytes, a type code, the number of dimensions, each dimension as a big-endian 32-bit integer,
+    and then the values in row-major order.
     """
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _IDX_TYPES:
         raise InputError(
             f"'{name}' is not an IDX file: it starts with {content[:4].hex(' ') or 'nothing'}, not with "
             f"00 00 and a type code; was it decompressed?"
         )
-    dtype, found = _IDX_TYPES[content[2]], content[3]
-    if ndim is not None and found != ndim:
-        raise InputError(f"'{name}' holds an IDX array of {found} dimensions where {ndim} are expected")
-    header = 4 + 4 * found
+    dtype, dimensions = _IDX_TYPES[content[2]], content[3]
+    if ndim is not None and dimensions != ndim:
+        raise InputError(f"'{name}' contains an IDX array of {dimensions} dimensions where {ndim} are expected")
+    header = 4 + 4 * dimensions
     if len(content) < header:
         raise InputError(f"'{name}' is truncated: {len(content)} bytes, its IDX header alone takes {header}")
-    shape = tuple(int(size) for size in np.frombuffer(content, dtype=">u4", count=found, offset=4))
+    shape = tuple(int(size) for size in np.frombuffer(content, dtype=">u4", count=dimensions, offset=4))
     values = 1
     for size in shape:
         values *= size
@@ -46,24 +46,24 @@ def parse_idx(content: bytes, name: str, ndim: int | None = None) -> np.ndarray:
 
 
 def format_idx(array: np.ndarray) -> bytes:
-    """The IDX file that holds `array`."""
+    """`array` as the content of an IDX file."""
     for code, dtype in _IDX_TYPES.items():
         if array.dtype == dtype.newbyteorder("="):
             shape = np.array(array.shape, dtype=">u4").tobytes()
             return bytes([0, 0, code, array.ndim]) + shape + array.astype(dtype).tobytes()
-    raise InputError(f"IDX files hold no {array.dtype} values: convert them to uint8, int, or float first")
+    raise InputError(f"IDX files cannot store {array.dtype} values: convert them to uint8, int or float first")
 
 
 def parse_cifar(content: bytes, name: str, shape: tuple[int, ...] = (3, 32, 32)) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels (n, channels·height·width) and labels (n,), both uint8, of one CIFAR binary batch.
+    """Pixels (n, channels·height·width) and labels (n,) of one CIFAR binary batch, both uint8.
 
-    Each record is a label byte and then the channel planes, each in row-major order.
+    Each record is a label byte followed by the channel planes, each in row-major order.
     """
     record = 1 + int(np.prod(shape))
     if not content or len(content) % record:
         raise InputError(
-            f"'{name}' is no CIFAR binary batch or is truncated: {len(content)} bytes are not a whole number "
-            f"of {record}-byte records"
+            f"'{name}' is not a CIFAR binary batch or is truncated: {len(content)} bytes are not a multiple "
+            f"of {record} bytes"
         )
     records = np.frombuffer(content, dtype=np.uint8).reshape(-1, record)
     return records[:, 1:], records[:, 0]
@@ -76,7 +76,7 @@ def format_cifar(images: np.ndarray, labels: np.ndarray) -> bytes:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, or one line that says why it cannot be read."""
+    """The content of a file; an `InputError` says why it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

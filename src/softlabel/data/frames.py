@@ -1,6 +1,6 @@
-"""CSV and Parquet files as polars frames, with a one-line answer to whatever is wrong with a file.
+"""CSV and Parquet files as polars frames; whatever is wrong with a file is reported in one line.
 
-polars gets a file's bytes, never its name: it would take `data[1].csv` for a pattern and `s3://…` for an address.
+polars gets the bytes of a file, never its name: it would read `data[1].csv` as a pattern and `s3://…` as an address.
 """
 
 import csv
@@ -25,32 +25,31 @@ if TYPE_CHECKING:
 NAMED_FILES = (".csv", ".parquet")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")  # gzip, Zstandard, zlib
 _MARK = b"\xef\xbb\xbf"  # of UTF-8
-_CELL = 8  # bytes that a number takes
+_CELL = 8  # bytes per number
 
 
 def read_frame(path: Path) -> "polars.DataFrame":
-    """A CSV or Parquet file as it is, numbers in text columns included.
+    """A CSV or Parquet file, unchanged but for types that NumPy does not have.
 
-    Integers of 128 bits and decimals, which NumPy does not have, become 64-bit integers where they fit, and otherwise
-    text that spells them exactly.
+    Integers of 128 bits and decimals become 64-bit integers where they fit, otherwise text that spells them exactly.
     """
     if path.suffix.lower() not in NAMED_FILES:
         require_regular_file(path)
-        raise InputError(f"'{path}' has no columns with names: a .csv or .parquet file has")
+        raise InputError(f"'{path}' has no column names: use a .csv or .parquet file")
     content = read_content(path)
     frame = _read_parquet(content, path) if path.suffix.lower() == ".parquet" else _read_csv(content, path)
     return frame.with_columns([_narrow(column) for column in frame.get_columns() if _is_wide(column)])
 
 
 def read_column(path: Path, column: str) -> np.ndarray:
-    """One column of a CSV or Parquet file as text, e.g. its ids; a missing value is ''."""
+    """One column of a CSV or Parquet file as text, such as its ids; a missing value is ''."""
     frame = read_frame(path)
     need_columns([column], frame.columns, path)
     return as_text(frame[column], path).fill_null("").to_numpy()
 
 
 def as_text(column: "polars.Series", path: Path) -> "polars.Series":
-    """The column as text; lists, structures and raw bytes, which name nothing, are an error."""
+    """A column as text; lists, structures and raw bytes are an error."""
     import polars as pl
     from polars.exceptions import PolarsError
 
@@ -60,13 +59,13 @@ def as_text(column: "polars.Series", path: Path) -> "polars.Series":
         except PolarsError:
             pass
     raise InputError(
-        f"'{path}': column '{column.name}' holds values of type {kind_of(column)}: write them as text or numbers, or "
+        f"'{path}': column '{column.name}' has values of type {kind_of(column)}: write them as text or numbers, or "
         "use another column"
     )
 
 
 def label_values(column: "polars.Series", path: Path) -> np.ndarray:
-    """Labels (n,) as they are written: numbers, or text; a missing one is None."""
+    """Labels (n,) as they are written, numbers or text; a missing label is None."""
     import polars as pl
 
     if not (column.dtype.is_numeric() or column.dtype == pl.String):
@@ -75,12 +74,12 @@ def label_values(column: "polars.Series", path: Path) -> np.ndarray:
 
 
 def kind_of(column: "polars.Series") -> str:
-    """A column's type in few words."""
+    """The type of a column, in short."""
     return str(column.dtype).partition("(")[0]
 
 
 def need_columns(wanted: Iterable[str], names: Sequence[str], path: Path) -> None:
-    """Raise where a column that is wanted is not among the names."""
+    """Raise where a wanted column is not among the names."""
     known = set(names)
     name = next((name for name in wanted if name not in known), None)
     if name is None:
@@ -108,18 +107,18 @@ def _read_csv(content: bytes, path: Path) -> "polars.DataFrame":
     if content.startswith(_PACKED):
         raise InputError(f"'{path}' is compressed, not text: decompress it first")
     if b"\0" in content:
-        raise InputError(f"'{path}' holds NUL bytes, so it is not UTF-8 text: save it as 'CSV UTF-8'")
+        raise InputError(f"'{path}' contains NUL bytes, so it is not UTF-8 text: save it as 'CSV UTF-8'")
     with _readable(path, "CSV"):
         names, separator = _header(content, path)
         rows = content.count(b"\n") + 1
         require_memory(rows * len(names) * _CELL, f"'{path}' ({rows:,} lines of {len(names):,} columns)")
         if not content.startswith(_MARK):
-            content = _MARK + content  # or polars would unpack a table whose first column is called "x^"
+            content = _MARK + content  # otherwise polars would decompress a table whose first column is called "x^"
         return pl.read_csv(content, separator=separator, infer_schema_length=None)
 
 
 def _header(content: bytes, path: Path) -> tuple[list[str], str]:
-    """The names in a CSV file's first line, all different, and what separates them."""
+    """The names in the first line of a CSV file, which must be different, and their separator."""
     end = content.find(b"\n")
     line = content if end < 0 else content[:end]
     separator = max(b",;\t", key=lambda sign: line.count(bytes([sign])))
@@ -128,11 +127,11 @@ def _header(content: bytes, path: Path) -> tuple[list[str], str]:
         names = next(csv.reader(text, delimiter=chr(separator)), [])
     except csv.Error as problem:
         raise InputError(
-            f"'{path}': the names of its columns cannot be read ({problem}): is its first line a line of names?"
+            f"'{path}': the column names cannot be read ({problem}): does the first line contain names?"
         ) from None
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputError(f"'{path}' has columns of the same name: {few(twice, 20)}; rename them")
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        raise InputError(f"'{path}' has columns of the same name: {few(duplicates, 20)}; rename them")
     return names, chr(separator)
 
 
@@ -152,7 +151,7 @@ def _narrow(column: "polars.Series") -> "polars.Series":
 
 @contextmanager
 def _readable(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever polars raises into one line."""
+    """Turn exceptions of polars into an `InputError` of one line."""
     from polars.exceptions import PanicException, PolarsError
 
     try:

@@ -1,4 +1,4 @@
-"""`load`: the one door to examples, whether they have a name or lie in a file."""
+"""Examples as they are, from a named data set or from a table in a file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from softlabel.data.tables import load_table
 from softlabel.errors import InputError
 
 
-def load(
+def load_raw(
     data: str | Path,
     label: str | int | None = None,
     *,
@@ -25,17 +25,16 @@ def load(
     keep_constant: bool = False,
     mmap: bool = False,
 ) -> Dataset:
-    """A named data set (`load("mnist")`) or a user's table (`load("heart.csv", label="sick")`).
+    """A named data set (`load_raw("mnist")`) or a user's table (`load_raw("heart.csv", label="sick")`), not split.
 
-    `classes` ('cat,dog') keeps the examples of two classes, `leave_out` ('1,7') all but those of the named
-    ones; labels keep their meaning, as indices into all of the set's classes. `drop`, `keep_constant` and
-    `mmap` are for tables, see `load_table`.
+    `classes` ('cat,dog') keeps the examples of two classes, `leave_out` ('1,7') leaves classes out; labels remain
+    positions in all classes of the set. `drop`, `keep_constant` and `mmap` are for tables, see `load_table`.
     """
     if classes is not None and leave_out is not None:
-        raise InputError(f"classes '{classes}' and leave-out '{leave_out}' are both given: give one of them")
+        raise InputError(f"classes '{classes}' and leave_out '{leave_out}' exclude each other: pass one of them")
     if isinstance(data, str) and data in CATALOGUE:
         if label is not None or drop:
-            raise InputError(f"data set '{data}' has its own labels and inputs: leave out --label and --drop")
+            raise InputError(f"data set '{data}' has its own labels and inputs: leave out label and drop")
         return load_named(data, _wanted(CATALOGUE[data].classes, classes, leave_out))
     if isinstance(data, str) and not (Path(data).suffix or "/" in data or Path(data).exists()):
         find(data)

@@ -1,4 +1,4 @@
-"""From the raw files of a named set to a `Dataset`."""
+"""Named data sets: from raw files to a `Dataset`."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,10 +13,10 @@ _Block = tuple[str, np.ndarray, np.ndarray]  # part, pixels (n, d), labels (n,)
 
 
 def load_named(name: str, keep: Iterable[int] | None = None) -> Dataset:
-    """A named set, fetched first where the cache does not have it.
+    """A named data set, fetched first if it is not in the cache.
 
-    Pixels are divided by the largest value they can take, so inputs lie in [0, 1]. `keep` lists the labels of
-    the examples wanted; the others are left out before pixels become floats, which saves most of the memory.
+    Pixels are divided by their largest possible value, so inputs lie in [0, 1]. `keep` lists the labels of the examples
+    to keep; the others are left out before pixels become floats, which saves most of the memory.
     """
     entry = find(name)
     read, top = (_digits, 16) if entry.format == "digits" else (_raw, 255)

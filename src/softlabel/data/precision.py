@@ -1,4 +1,4 @@
-"""Inputs are kept in float32; columns that it cannot hold are refused, not rounded away."""
+"""Inputs are stored in float32; columns that lose too much precision by it are refused."""
 
 from collections.abc import Iterable
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from softlabel.errors import InputError
 
-WORST = 0.01  # of a column's range
+MAX_ROUNDING = 0.01  # share of a column's range
 
 
 def check_float32(columns: Iterable[tuple[str, np.ndarray]], where: str) -> None:
     """Raise for a column (n,) whose values float32 rounds by more than a hundredth of their range.
 
-    That happens where they vary little about a large number, or are tiny. Missing and infinite values, and ones beyond
-    float32, are for others to refuse.
+    This happens where values vary little around a large number, or are tiny. Missing and infinite values and values
+    beyond float32 are checked elsewhere.
     """
     for name, values in columns:
         if values.dtype.kind not in "iuf" or (values.dtype.kind == "f" and values.dtype.itemsize <= 4):
@@ -22,8 +22,8 @@ def check_float32(columns: Iterable[tuple[str, np.ndarray]], where: str) -> None
         if not len(wide) or np.abs(wide).max() > np.finfo(np.float32).max:
             continue
         spread = float(np.ptp(wide))
-        if spread > 0 and np.abs(wide - wide.astype(np.float32)).max() > WORST * spread:
+        if spread > 0 and np.abs(wide - wide.astype(np.float32)).max() > MAX_ROUNDING * spread:
             raise InputError(
-                f"{where}: column '{name}' varies by {spread:.3g} about {np.median(wide):.6g}, which float32 cannot "
-                "tell apart: subtract a constant from it, or rescale it, first"
+                f"{where}: column '{name}' varies by {spread:.3g} around {np.median(wide):.6g}, which float32 cannot "
+                "distinguish: subtract a constant from it or rescale it first"
             )

@@ -1,49 +1,88 @@
-"""A classification problem as practitioners have it: a table with classes, cut into parts to train, choose and test."""
+"""A classification problem: inputs, classes, and a split into training, validation and test rows."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from softlabel.data.catalogue import CATALOGUE
-from softlabel.data.class_names import class_name, rule_sides
-from softlabel.data.frames import read_column
-from softlabel.data.joining import join_test, load_test, meets
-from softlabel.data.loading import load
-from softlabel.data.precision import check_float32
+from softlabel.data.arrays import encode_classes, label_array, number_table
+from softlabel.data.class_names import rule_sides
+from softlabel.data.images import as_pixels, channels_first
+from softlabel.data.joining import meets
+from softlabel.data.part import Part
 from softlabel.data.rules import binary_rule, class_names, class_pair
 from softlabel.data.rules import leave_out as labels_left
 from softlabel.data.scaling import Scaler
-from softlabel.data.splits import split_given
-from softlabel.errors import InputError, few, require
-from softlabel.numerics.local_files import local_path
+from softlabel.data.splits import split
+from softlabel.errors import InputError, few, require, unknown
 from softlabel.ranges import check_seed
 
-MOST_CLASSES = 100
+MAX_CLASSES = 100
 SHARES = (0.6, 0.2, 0.2)
 PARTS = ("train", "validation", "test")
+Names = str | Sequence[str | int]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """Inputs (n, d) float32 as given, labels (n,) int64 into `classes`, and which rows each part has.
+    """Inputs with their classes, and which rows are for training, validation and test.
 
-    scaler      learned from the training rows; `scaled(part)` are inputs as students see them
-    rows        which row of its file each row here is, `file_rows` how many the file has; those of a test file, which
-                has `test_file_rows`, are counted on
-    ids         what the id column says of each row, where there is one
-    source      the user's own frame or array, for teachers that want their columns as they were
-    warnings    what makes figures less than they seem
+    `softlabel.load` makes a problem from a data set's name, a file, a folder of images, arrays or a frame. Rows are
+    split 60/20/20, stratified by class, with the seed. Where the data come with test rows, those are the test part and
+    the other rows are split 5/6 and 1/6.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set or the file.
+    X : float32 array of shape (n, d)
+        Inputs as they were passed; images are flattened.
+    y : int64 array of shape (n,)
+        Class numbers, positions in `classes`.
+    classes : tuple of str
+        Names of the classes.
+    parts : dict of arrays
+        Row numbers of the parts 'train', 'validation' and 'test'.
+    scaler : Scaler
+        Scale of the inputs, learned from the training rows.
+    columns : tuple of str or None
+        Names of the input columns.
+    image_shape : tuple of int or None
+        (channels, height, width) of images.
+    channels_last : bool
+        Whether the rows of `X` are images flattened as (height, width, channels); `images` always are channels first.
+    rows : int64 array of shape (n,)
+        Row of the file (or data set) that each row of `X` comes from. Rows of a test file are counted on from
+        `file_rows`.
+    file_rows, test_file_rows : int
+        Number of rows in the file and in the test file.
+    official_test : bool
+        Whether the test part came with the data.
+    ids : array of shape (n,) or None
+        Entries of the id column.
+    source : object
+        The user's own array or frame, for teachers that need the columns as they were.
+    all_classes : tuple of str
+        Names of the classes before some were chosen; numbers in rules refer to them.
+    default_task, default_pair : str or None
+        Rule or pair of classes that `binary` uses by default.
+    notes, warnings : tuple of str
+        How the data were treated, and what limits the results.
+
+    Examples
+    --------
+    >>> from softlabel.data import load
+    >>> problem = load("digits", classes="3,8")
+    >>> problem.train.X.shape, problem.test.y.shape
+    ((214, 64), (71,))
     """
 
     name: str
-    inputs: np.ndarray
-    labels: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
     classes: tuple[str, ...]
     parts: dict[str, np.ndarray]
     scaler: Scaler
@@ -56,234 +95,308 @@ class Problem:
     source: Any = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    channels_last: bool = False
+    official_test: bool = False
+    all_classes: tuple[str, ...] = ()
+    default_task: str | None = None
+    default_pair: str | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.rows):
+            object.__setattr__(self, "rows", np.arange(len(self.y)))
+        if not self.file_rows:
+            object.__setattr__(self, "file_rows", len(self.y))
+        if not self.all_classes:
+            object.__setattr__(self, "all_classes", self.classes)
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
-        inputs: Any,
-        labels: Any,
+        X: Any,
+        y: Any,
         *,
         name: str = "data",
-        scale: str = "standard",
+        scale: str | None = None,
         seed: int = 0,
         shares: Sequence[float] = SHARES,
     ) -> "Problem":
-        """From arrays or frames in memory; labels may be numbers or names."""
-        columns = tuple(map(str, inputs.columns)) if hasattr(inputs, "columns") else None
-        table = number_table(inputs, name)
-        given = np.asarray(labels)
-        if given.ndim == 2 and given.shape[1] == 1:
-            given = given[:, 0]
-        require(
-            given.shape == (len(table),),
-            f"labels must be one a row: {len(table)} rows of inputs, labels of shape {given.shape}",
-        )
-        missing = np.array([value is None or value != value for value in given.tolist()])
-        require(not missing.any(), f"labels: {missing.sum()} are missing (first in row {np.argmax(missing) + 1})")
-        values, codes = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)
-        require(len(values) >= 2, f"labels have one class only ({values[:1].tolist()}): two are needed")
-        classes = tuple(class_name(value) for value in values.tolist())
-        problem = cls(
-            name, table, codes.astype(np.int64), classes, {}, Scaler("none"), columns,
-            np.arange(len(table)), len(table), source=inputs,
-        )  # fmt: skip
-        return problem.cut(scale, seed, shares)
+        """Make a problem from arrays or frames.
 
-    def cut(self, scale: str, seed: int, shares: Sequence[float] = SHARES, test: np.ndarray | None = None) -> "Problem":
-        """The same with parts drawn by the seed (class by class, in proportion), or with test rows that are given."""
+        Parameters
+        ----------
+        X : array or frame
+            A table (n, d), or images: (n, height, width), (n, channels, height, width) or
+            (n, height, width, channels), integers up to 255 or fractions from 0 to 1. A layout that cannot be
+            recognized is refused.
+        y : array of shape (n,)
+            Labels, numbers or names.
+        name : str
+            Name of the problem in messages.
+        scale : {'none', 'max', 'unit', 'standard'}, optional
+            Scale of the inputs. Default: 'standard', and 'none' for images.
+        seed : int
+            Random seed of the split.
+        shares : sequence of three floats
+            Shares of the training, validation and test rows.
+
+        Returns
+        -------
+        Problem
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import softlabel as sl
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> problem = sl.Problem.from_arrays(X, X[:, 0] > 0)
+        >>> len(problem.train), len(problem.validation), len(problem.test)
+        (60, 20, 20)
+        """
+        problem = cls.unsplit(X, y, name)
+        return problem.with_split(scale or problem.default_scale, seed, shares)
+
+    @classmethod
+    def unsplit(cls, X: Any, y: Any, name: str) -> "Problem":
+        """A problem from arrays or frames whose rows are not split and not scaled yet."""
+        shape, table = None, X
+        if getattr(X, "ndim", 2) in (3, 4):
+            images = np.asarray(X)
+            require(images.dtype.kind in "buif", f"{name}: images must be numbers, got values of type {images.dtype}")
+            require(images.size > 0, f"{name}: there are no images, X has shape {images.shape}")
+            images = as_pixels(channels_first(images, f"{name}: images"), f"{name}: images")
+            shape, table = images.shape[1:], images.reshape(len(images), -1)
+        table = number_table(table, name)
+        codes, classes = encode_classes(label_array(y, len(table)), f"{name}: label")
+        columns = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+        return cls(name, table, codes, classes, {}, Scaler("none"), columns, image_shape=shape, source=X)
+
+    @property
+    def default_scale(self) -> str:
+        """'none' for images, 'standard' for tables."""
+        return "standard" if self.image_shape is None else "none"
+
+    def with_split(
+        self, scale: str, seed: int = 0, shares: Sequence[float] = SHARES, test: np.ndarray | None = None
+    ) -> "Problem":
+        """The same data with a new split (stratified by class), or with `test` as the row numbers of the test part."""
         check_seed(seed)
-        _check_classes(self)
+        count = len(self.classes)
+        require(
+            count <= MAX_CLASSES,
+            f"'{self.name}' has {count:,} classes in {len(self):,} rows, and at most {MAX_CLASSES} are supported: "
+            "choose another label, or group its values into fewer classes first",
+        )
         if test is None:
-            train, validation, held = split_given(len(self), shares, seed, self.labels)
+            train, validation, evaluation = split(len(self), shares, seed, self.y)
         else:
             rest = np.setdiff1d(np.arange(len(self)), test)
-            kept, chosen = split_given(len(rest), (5 / 6, 1 / 6), seed, self.labels[rest])
-            train, validation, held = rest[kept], rest[chosen], test
-        parts = dict(zip(PARTS, (train, validation, held), strict=True))
-        for part, rows in parts.items():
-            absent = np.setdiff1d(np.arange(len(self.classes)), self.labels[rows])
+            first, second = split(len(rest), (5 / 6, 1 / 6), seed, self.y[rest])
+            train, validation, evaluation = rest[first], rest[second], test
+        parts = dict(zip(PARTS, (train, validation, evaluation), strict=True))
+        return replace(self, parts=parts, official_test=test is not None)._with_scale(scale)
+
+    def _with_scale(self, scale: str) -> "Problem":
+        """The same split with a scale learned from the training rows; every class must be in every part."""
+        for part, rows in self.parts.items():
+            absent = np.setdiff1d(np.arange(len(self.classes)), self.y[rows])
             if len(absent):
                 rare = self.classes[absent[0]]
-                remedy = f", or leave it out: --leave-out {rare}" if len(self.classes) > 2 else ""
+                remedy = f", or leave it out: leave_out='{rare}'" if len(self.classes) > 2 else ""
                 raise InputError(
-                    f"'{self.name}': class '{rare}' has {int((self.labels == absent[0]).sum())} rows, too few for one "
+                    f"'{self.name}': class '{rare}' has {int((self.y == absent[0]).sum())} rows, too few for one "
                     f"in each part ({part} has none); collect more{remedy}"
                 )
-        learned = self.inputs[train]
+        X = self.train.X
         require(
-            bool((learned.min(axis=0) < learned.max(axis=0)).any()),
+            bool((X.min(axis=0) < X.max(axis=0)).any()),
             f"'{self.name}' has only constant input columns: nothing can be learned from them",
         )
-        scaler = Scaler.fit(learned, scale)
-        return replace(self, parts=parts, scaler=scaler)
+        return replace(self, scaler=Scaler.fit(X, scale))
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.y)
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{len(rows):,} {part}" for part, rows in self.parts.items())
-        named = ", ".join(self.classes) if len(self.classes) <= 10 else f"{len(self.classes)} of them"
-        return f"{self.name}: {self.inputs.shape[1]} inputs, classes {named}; rows: {sizes}; {self.scaler}"
+        classes = ", ".join(self.classes) if len(self.classes) <= 10 else f"{len(self.classes)} of them"
+        return f"{self.name}: {self.X.shape[1]} inputs, classes {classes}; rows: {sizes}; {self.scaler}"
 
-    def scaled(self, part: str) -> np.ndarray:
-        """Inputs of one part as students see them."""
-        return self.scaler.apply(self.inputs[self.parts[part]])
+    def __repr__(self) -> str:
+        return f"<Problem {self}>"
 
-    def truth(self, part: str) -> np.ndarray:
-        """Class numbers of one part."""
-        return self.labels[self.parts[part]]
+    @cached_property
+    def train(self) -> Part:
+        """The rows that students and teachers learn from."""
+        return Part(self, "train", self.parts["train"])
+
+    @cached_property
+    def validation(self) -> Part:
+        """The rows that settings are chosen with."""
+        return Part(self, "validation", self.parts["validation"])
+
+    @cached_property
+    def test(self) -> Part:
+        """The rows that results are measured on."""
+        return Part(self, "test", self.parts["test"])
+
+    @cached_property
+    def full_train(self) -> Part:
+        """All rows but the test rows that came with the data; all rows where none did. Certificates are about these."""
+        rows = np.arange(len(self))
+        return Part(self, "full_train", np.setdiff1d(rows, self.parts["test"]) if self.official_test else rows)
+
+    def part(self, name: str) -> Part:
+        """The part called 'train', 'validation', 'test' or 'full_train'."""
+        if name not in (*PARTS, "full_train"):
+            raise unknown("part", name, (*PARTS, "full_train"))
+        return getattr(self, name)
+
+    @property
+    def has_images(self) -> bool:
+        """Whether the inputs are images."""
+        return self.image_shape is not None
+
+    @property
+    def images(self) -> np.ndarray:
+        """All images with pixels in [0, 1], float32 (n, channels, height, width)."""
+        return self.pixels(self.X)
+
+    def as_images(self, X: np.ndarray) -> np.ndarray:
+        """Rows (n, d) like those of this problem as images (n, channels, height, width), values unchanged."""
+        if self.image_shape is None:
+            raise InputError(
+                f"'{self.name}' has no images: load a data set of images, an NPZ file with images and labels, a folder "
+                "of class folders, or arrays (n, height, width), (n, channels, height, width) or "
+                "(n, height, width, channels)"
+            )
+        if not self.channels_last:
+            return X.reshape(len(X), *self.image_shape)
+        channels, height, width = self.image_shape
+        return X.reshape(len(X), height, width, channels).transpose(0, 3, 1, 2)
+
+    def pixels(self, X: np.ndarray) -> np.ndarray:
+        """Rows (n, d) like those of this problem as images (n, channels, height, width) with pixels in [0, 1]."""
+        images = self.as_images(X)
+        return images if self._pixel_range == 1 else images / np.float32(self._pixel_range)
+
+    @cached_property
+    def _pixel_range(self) -> int:
+        """The value of a white pixel: 1, or 255 where all values are integers."""
+        low, high = float(self.X.min()), float(self.X.max())
+        integers = high > 1 and bool((np.round(self.X) == self.X).all())
+        require(
+            low >= 0 and high <= (255 if integers else 1),
+            f"'{self.name}': pixels must be integers from 0 to 255 or fractions from 0 to 1, got {low:g} to {high:g}",
+        )
+        return 255 if integers else 1
+
+    def with_classes(
+        self, task: str | None = None, classes: Names | None = None, leave_out: Names | None = None
+    ) -> "Problem":
+        """The rows of some classes, or all rows with the two classes of a rule; without a scale, parts keep their rows.
+
+        task        rule that makes two classes, e.g. 'label>4'
+        classes     two classes to keep, e.g. 'cat,dog', in this order
+        leave_out   classes to leave out; the others are numbered anew
+        """
+        for name, other in (("task", task), ("leave_out", leave_out)):
+            require(
+                classes is None or other is None,
+                f"{name} '{other}' and classes '{classes}' exclude each other: pass one of them",
+            )
+        names, codes, kept = self.classes, self.y, np.arange(len(self))
+        if classes is not None:
+            pair = class_pair(classes, names)
+            kept = np.flatnonzero(np.isin(codes, pair))
+            codes, names = (codes[kept] != pair[0]).astype(np.int64), tuple(class_names(classes))
+        elif leave_out is not None:
+            kept = np.flatnonzero(np.isin(codes, labels_left(leave_out, names)))
+            codes = codes[kept]
+        if task is not None:
+            position = np.array([self.all_classes.index(name) for name in names])
+            codes = (binary_rule(task, position[codes], self.all_classes) > 0).astype(np.int64)
+            names = rule_sides(task)
+        present, codes = np.unique(codes, return_inverse=True)
+        return replace(
+            self if len(kept) == len(self) else self._subset(kept),
+            y=codes.astype(np.int64),
+            classes=tuple(names[code] for code in present.tolist()),
+            all_classes=self.all_classes if task is None and classes is None else names,
+            default_pair=self.default_pair if leave_out is None else None,
+        )
+
+    def _subset(self, kept: np.ndarray) -> "Problem":
+        """The rows `kept` of the problem."""
+        position = np.full(len(self), -1)
+        position[kept] = np.arange(len(kept))
+        parts = {part: position[rows] for part, rows in self.parts.items()}
+        return replace(
+            self,
+            X=self.X[kept],
+            y=self.y[kept],
+            rows=self.rows[kept],
+            parts={part: rows[rows >= 0] for part, rows in parts.items()},
+            ids=None if self.ids is None else self.ids[kept],
+            source=None if self.source is None else _take(self.source, kept),
+        )
+
+    def binary(self, rule: str | None = None, classes: Names | None = None) -> "Problem":
+        """Make a problem of two classes with the same split.
+
+        Parameters
+        ----------
+        rule : str, optional
+            Rule such as 'label>4', 'label==cat' or 'label in 0,2,4'. Rows for which it holds are the second class.
+        classes : str or sequence, optional
+            Two classes to keep, such as 'cat,dog'; rows of other classes are left out.
+            Default without rule and classes: the problem itself if it has two classes, otherwise the default of the
+            named data set.
+
+        Returns
+        -------
+        Problem
+            Every row is in the same part as before.
+
+        Raises
+        ------
+        InputError
+            If there are more than two classes and no default.
+
+        Examples
+        --------
+        >>> from softlabel.data import load
+        >>> load("digits").binary("label>4").classes
+        ('not label>4', 'label>4')
+        """
+        if rule is None and classes is None:
+            if len(self.classes) == 2:
+                return self
+            rule, classes = self.default_task, self.default_pair
+            require(
+                rule is not None or classes is not None,
+                f"'{self.name}' has {len(self.classes)} classes ({few(self.classes, 10)}): make it a problem of two "
+                f"with a rule, task='label>1', or with two of them, classes='{self.classes[0]},{self.classes[1]}'",
+            )
+        return self.with_classes(rule, classes)._with_scale(self.scaler.how)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identity of inputs, labels, parts and scale."""
-        digest = hashlib.sha256(repr((self.classes, self.inputs.shape, self.scaler.how)).encode())
-        for array in (self.inputs, self.labels, *self.parts.values()):
+        """Identity of the inputs, labels, parts and scale."""
+        digest = hashlib.sha256(repr((self.classes, self.X.shape, self.scaler.how)).encode())
+        for array in (self.X, self.y, *self.parts.values()):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:20]
 
 
-def as_problem(
-    inputs: Any, labels: Any = None, *, scale: str | None = None, seed: int = 0, id_column: str | None = None
-) -> Problem:
-    """The problem that a user's arguments mean.
-
-    inputs      a `Problem` (then without labels), a data set's name or a file, a frame, or an array (n, d)
-    labels      of a file or a frame the name of its label column; else one label per row
-    scale       default: 'standard', and a named data set's own
-    id_column   of a file
-    """
-    if isinstance(inputs, Problem):
-        require(labels is None, "a Problem has its labels already: leave out labels")
-        return inputs
-    if isinstance(inputs, str | Path):
-        require(
-            labels is None or isinstance(labels, str | int),
-            f"labels must be the name of the label column where inputs is a file ('{inputs}'), got "
-            f"{type(labels).__name__}; or pass inputs and labels both as arrays",
-        )
-        require(
-            labels is not None or Path(inputs).suffix.lower() not in (".csv", ".parquet") or not Path(inputs).is_file(),
-            f"'{inputs}' needs to know its label column: pass its name as labels",
-        )
-        return load_problem(inputs, labels, scale=scale, id_column=id_column, seed=seed)
-    if isinstance(labels, str) and hasattr(inputs, "columns"):
-        names = list(inputs.columns)
-        require(labels in names, f"inputs have no column '{labels}' for the labels: there are {few(names)}")
-        labels, inputs = inputs[labels], inputs[[name for name in names if name != labels]]
-    require(labels is not None, "labels are missing: pass one label per row of inputs")
-    return Problem.of(inputs, labels, scale=scale or "standard", seed=seed)
-
-
-def without_held_out(problem: Problem, rows: np.ndarray) -> tuple[np.ndarray, int]:
-    """Unlabelled rows (u, d) without those that are validation or test rows of the problem, and how many these are."""
-    new = ~meets(rows, np.concatenate([problem.inputs[problem.parts[part]] for part in ("validation", "test")]))
-    require(bool(new.any()), "every unlabelled row is a validation or test row of the data: bring others")
+def without_evaluation_rows(problem: Problem, rows: np.ndarray) -> tuple[np.ndarray, int]:
+    """Unlabeled rows (u, d) that are not validation or test rows of the problem, and how many were removed."""
+    new = ~meets(rows, np.concatenate([problem.validation.X, problem.test.X]))
+    require(bool(new.any()), "every unlabeled row is a validation or test row of the data: provide other rows")
     return rows[new], int((~new).sum())
 
 
-def load_problem(
-    data: str | Path,
-    label: str | int | None = None,
-    task: str | None = None,
-    classes: str | None = None,
-    leave_out: str | None = None,
-    scale: str | None = None,
-    drop: Sequence[str] = (),
-    id_column: str | None = None,
-    seed: int = 0,
-    test: str | Path | None = None,
-) -> Problem:
-    """The problem that a named set or a file poses; all its classes, or two by `task` or `classes`.
-
-    A file's default scale is 'standard', a named set has its own. Named sets with a test part keep it; `test` is a file
-    of test rows with the columns of a file.
-    """
-    if task is not None and classes is not None:
-        raise InputError(f"task '{task}' and classes '{classes}' are both given: give --task or --classes")
-    if classes is not None and leave_out is not None:
-        raise InputError(f"classes '{classes}' and leave-out '{leave_out}' are both given: give one of them")
-    named = CATALOGUE.get(str(data))
-    if named is not None:
-        require(id_column is None, f"data set '{data}' has no id column: leave out --id")
-        require(
-            test is None, f"test rows from a file go with data from a file, '{data}' is a data set: leave out --test"
-        )
-    dropped = [*drop, *([] if id_column is None else [id_column])]
-    held = load(data, label, drop=dropped, keep_constant=named is None)
-    own_rows, notes, warnings = len(held), list(held.notes), ()
-    if test is not None:
-        apart, extra = load_test(local_path(test), label, held, dropped)
-        notes += extra
-        held, warnings = join_test(held, apart)
-    kept = np.arange(len(held))
-    names, codes = held.classes, held.labels
-    if classes is not None:
-        kept = np.flatnonzero(np.isin(codes, class_pair(classes, names)))
-    elif leave_out is not None:
-        kept = np.flatnonzero(np.isin(codes, labels_left(leave_out, names)))
-    codes = codes[kept]
-    if task is not None:
-        codes, names = (binary_rule(task, codes, names) > 0).astype(np.int64), rule_sides(task)
-    elif classes is not None:  # in the order they were named
-        first = class_pair(classes, names)[0]
-        codes, names = (codes != first).astype(np.int64), tuple(class_names(classes))
-    present = np.unique(codes)
-    codes = np.searchsorted(present, codes)
-    tested = None
-    if "test" in held.parts:
-        tested = np.flatnonzero(np.isin(kept, np.arange(len(held))[held.parts["test"]]))
-    problem = Problem(
-        name=held.name,
-        inputs=held.inputs if len(kept) == len(held) else held.inputs[kept],
-        labels=codes.astype(np.int64),
-        classes=tuple(names[place] for place in present.tolist()),
-        parts={},
-        scaler=Scaler("none"),
-        columns=held.columns,
-        rows=kept,
-        file_rows=own_rows,
-        test_file_rows=len(held) - own_rows,
-        ids=None if id_column is None else _ids([data, test], id_column)[kept],
-        image_shape=held.image_shape,
-        notes=tuple(notes),
-        warnings=tuple(warnings),
-    )
-    return problem.cut(scale or (named.scale if named is not None else "standard"), seed, test=tested)
-
-
-def _ids(files: Sequence[str | Path | None], column: str) -> np.ndarray:
-    return np.concatenate([read_column(local_path(file), column) for file in files if file is not None])
-
-
-def _check_classes(problem: Problem) -> None:
-    count = len(problem.classes)
-    if count > MOST_CLASSES:
-        raise InputError(
-            f"'{problem.name}' has {count:,} classes in {len(problem):,} rows; up to {MOST_CLASSES} can be handled: "
-            "choose another --label, or put its values into fewer classes first"
-        )
-
-
-def number_table(inputs: Any, name: str) -> np.ndarray:
-    """Inputs as float32 (n, d); anything that is not a finite number is refused with its place."""
-    try:
-        wide = np.asarray(inputs)
-        if wide.dtype.kind not in "biuf":
-            wide = np.asarray(inputs, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        reason = str(problem).splitlines()[0]
-        raise InputError(f"{name}: inputs must be numbers; encode text columns first ({reason})") from None
-    require(wide.ndim == 2 and min(wide.shape) >= 1, f"{name}: inputs must be a table (n, d), got shape {wide.shape}")
-    names = [str(column) for column in getattr(inputs, "columns", range(1, wide.shape[1] + 1))]
-    twice = sorted(column for column, count in Counter(names).items() if count > 1)
-    require(not twice, f"{name}: inputs have columns of the same name: {few(twice)}; rename them")
-    check_float32(zip(names, wide.T, strict=True), name)
-    with np.errstate(over="ignore"):
-        table = np.asarray(wide, dtype=np.float32)
-    if not np.isfinite(table).all():
-        row, column = np.argwhere(~np.isfinite(table))[0].tolist()
-        raise InputError(
-            f"{name}: inputs hold missing or infinite values (first in row {row + 1}, column {column + 1}); "
-            "fill them in or remove these rows"
-        )
-    return table
+def _take(source: Any, rows: np.ndarray) -> Any:
+    """These rows of a user's array or frame."""
+    if hasattr(source, "iloc"):
+        return source.iloc[rows]
+    return source[rows] if hasattr(source, "shape") else np.asarray(source)[rows]

@@ -1,33 +1,30 @@
-"""What a person sees on standard error while something takes long.
-
-On a terminal there is a bar; elsewhere there is one line, and standard output stays untouched in both cases.
-"""
+"""Progress of a download on standard error: a bar on a terminal, one line elsewhere."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Watch:
-    """What a fetch tells about itself. This one tells nobody."""
+class FetchProgress:
+    """What is called while a data set is fetched; this one shows nothing."""
 
     total: int = 0
 
     def stage(self, text: str) -> None:
-        """Name what is under way; its length is unknown until `total` is set."""
+        """Name the current stage; its length is unknown until `total` is set."""
 
     def update(self, amount: int) -> None:
-        """`amount` more bytes have arrived."""
+        """Add `amount` bytes."""
 
     def reset(self) -> None:
-        """Start counting again."""
+        """Set the count of bytes to 0."""
 
     def close(self) -> None:
-        """The download is over."""
+        """End the download."""
 
 
-class _Bar(Watch):
-    """A Watch that moves a rich progress bar; its four methods are also what pooch asks of a bar."""
+class _Bar(FetchProgress):
+    """Progress as a rich bar; pooch calls the same methods."""
 
     def __init__(self, progress, title: str) -> None:
         self._progress = progress
@@ -46,11 +43,11 @@ class _Bar(Watch):
 
 
 @contextmanager
-def watching(title: str) -> Iterator[Watch]:
-    """A Watch for the block: a bar on a terminal, one line on standard error otherwise."""
+def fetch_progress(title: str) -> Iterator[FetchProgress]:
+    """Progress for the block: a bar on a terminal, one line on standard error otherwise."""
     if not sys.stderr.isatty():
         print(f"{title} ...", file=sys.stderr, flush=True)
-        yield Watch()
+        yield FetchProgress()
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn

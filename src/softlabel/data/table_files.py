@@ -1,4 +1,4 @@
-"""Reading a user's file: CSV, Parquet, NPZ or NPY, with a one-line answer to whatever is wrong with it."""
+"""Reading a user's CSV, Parquet, NPZ or NPY file; whatever is wrong with it is reported in one line."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _INPUT_ARRAYS = ("X", "x", "data", "inputs")
 _LABEL_ARRAYS = ("y", "Y", "labels", "label", "target")
 _COMMAS = re.compile(r"[-+]?[\d.,\s]*\d[\d.,\s]*[%€$£]?")  # 1,5 and 1.000,00 and 12 %
-_MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "?", "-")
+MISSING_WORDS = ("", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "nat", "?", "-", "--")
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """What a file holds: inputs (n, d) numbers, labels (n,) as written, the names of the columns of inputs.
+class RawTable:
+    """The content of a file: inputs (n, d), labels (n,) as they are written, and the names of the input columns.
 
     A missing number is NaN; a missing label is None, NaN or an empty string.
     """
@@ -38,11 +38,11 @@ class Table:
     image_shape: tuple[int, ...] | None = None
 
 
-def read_table(path: Path, label: str | None, drop: Sequence[str] = (), mmap: bool = False) -> Table:
-    """The table in a file, without the columns `drop`; `mmap` maps an NPY file instead of reading it."""
+def read_table(path: Path, label: str | None, drop: Sequence[str] = (), mmap: bool = False) -> RawTable:
+    """The table in a file without the columns `drop`; `mmap` memory-maps an NPY file instead of reading it."""
     _check_file(path)
     if mmap and path.suffix.lower() != ".npy":
-        raise InputError(f"'{path}' cannot be memory-mapped: only a .npy file can; convert it or leave mmap out")
+        raise InputError(f"'{path}' cannot be memory-mapped: only a .npy file can; convert it or do not use mmap")
     return READERS[path.suffix.lower()](path, label, drop, mmap)
 
 
@@ -56,28 +56,36 @@ def _check_file(path: Path) -> None:
         )
 
 
-def read_inputs(path: Path, drop: Sequence[str] = ()) -> Table:
-    """The table in a file that has no labels; every column is an input (`labels` is empty)."""
+def holds_images(path: Path) -> bool:
+    """Whether this is an NPZ file with an array `images` and no table of inputs."""
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return False
+    names = array_names(path)
+    return "images" in names and not set(names) & set(_INPUT_ARRAYS)
+
+
+def read_inputs(path: Path, drop: Sequence[str] = ()) -> RawTable:
+    """The table in a file without labels: every column is an input, and `labels` is empty."""
     _check_file(path)
     if path.suffix.lower() in NAMED_FILES:
         frame = read_frame(path)
         need_columns(drop, frame.columns, path)
         inputs = _numeric(frame.drop(drop), path)
-        return Table(path, inputs.to_numpy(order="c"), np.empty(0), tuple(inputs.columns), "")
+        return RawTable(path, inputs.to_numpy(order="c"), np.empty(0), tuple(inputs.columns), "")
     if is_archive(path):
-        (held,) = read_arrays(path, [_array_name(array_names(path), _INPUT_ARRAYS, None, path, "inputs")])
+        (array,) = read_arrays(path, [_array_name(array_names(path), _INPUT_ARRAYS, None, path, "inputs")])
     else:
-        held = read_array(path)
-    if held.ndim < 2 or not held.size:
-        raise InputError(f"'{path}' holds inputs of shape {held.shape}: they must be (n, d), not empty")
-    shape = held.shape[1:] if held.ndim > 2 else None
-    flat = held.reshape(len(held), -1)
+        array = read_array(path)
+    if array.ndim < 2 or not array.size:
+        raise InputError(f"'{path}' has inputs of shape {array.shape}: they must be (n, d) and not empty")
+    shape = array.shape[1:] if array.ndim > 2 else None
+    flat = array.reshape(len(array), -1)
     return _from_array(path, flat, np.empty(0), "", tuple(map(str, range(flat.shape[1]))), drop, shape)
 
 
 def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] = ()) -> np.ndarray:
-    """Inputs (n, d) float32 of a file without labels: these columns in this order, or (files without names)
-    all but those to drop."""
+    """Inputs (n, d) float32 of a file without labels: these columns in this order, or all but `drop` where columns
+    have no names."""
     if columns is None or path.suffix.lower() not in NAMED_FILES:
         return read_inputs(path, list(drop)).inputs
     frame = read_frame(path)
@@ -85,23 +93,23 @@ def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] 
     return _numeric(frame.select(columns), path).to_numpy(order="c")
 
 
-def _read_named(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
+def _read_named(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> RawTable:
     return _from_frame(read_frame(path), path, label, drop)
 
 
-def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: Sequence[str]) -> Table:
+def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
     if label not in frame.columns and all(is_number(name) for name in frame.columns):
         raise InputError(
-            f"'{path}' has no column names, its first line is numbers ({few(frame.columns, 3)}): "
-            f"add a line of names at its top"
+            f"'{path}' has no column names: its first line is numbers ({few(frame.columns, 3)}); "
+            f"add a first line of names"
         )
     if label is None:
-        raise InputError(f"'{path}' needs to know its label column: give --label, one of {few(frame.columns, 20)}")
+        raise InputError(f"'{path}' needs a label column: pass label, one of {few(frame.columns, 20)}")
     need_columns([label, *drop], frame.columns, path)
     if label in drop:
-        raise InputError(f"'{path}': column '{label}' is the label and cannot be dropped as well; mend --drop")
+        raise InputError(f"'{path}': column '{label}' is the label and cannot be dropped as well: remove it from drop")
     inputs = _numeric(frame.drop([label, *drop]), path)
-    return Table(
+    return RawTable(
         path=path,
         inputs=inputs.to_numpy(order="c"),
         labels=label_values(frame[label], path),
@@ -116,7 +124,7 @@ def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
 
     if not inputs.width or not inputs.height:
         raise InputError(
-            f"'{path}' has {inputs.height} rows and {inputs.width} input columns: it needs at least one each"
+            f"'{path}' has {inputs.height} rows and {inputs.width} input columns: at least one of each is needed"
         )
     columns = [_numbers_in_text(column) if column.dtype == pl.String else column for column in inputs.get_columns()]
     text = [one for one in columns if not (one.dtype.is_numeric() or one.dtype in (pl.Boolean, pl.Null))]
@@ -127,33 +135,34 @@ def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
 
 
 def _not_numbers(columns: "Sequence[polars.Series]", path: Path) -> InputError:
-    """What to say of input columns that are not numbers."""
+    """The error for input columns that are not numbers."""
     import polars as pl
 
     names, first = [column.name for column in columns], columns[0]
-    remedy = " ".join(f"--drop {_quoted(short(name))}" for name in names[:5]) + (" ..." if len(names) > 5 else "")
-    how, found = "encode them as numbers", f" ('{short(first.name)}' holds values of type {kind_of(first)})"
+    remedy = ", ".join(f"'{short(name)}'" for name in names[:5]) + (", …" if len(names) > 5 else "")
+    how, example = "encode them as numbers", f" ('{short(first.name)}' has values of type {kind_of(first)})"
     if not (first.dtype.is_nested() or first.dtype in (pl.Binary, pl.Object)):
         values = first.drop_nulls()
-        found = f" ('{short(first.name)}' holds '{short(values[0])}')" if len(values) else ""
+        example = f" ('{short(first.name)}' contains '{short(values[0])}')" if len(values) else ""
         if len(values) and _COMMAS.fullmatch(short(values[0])):
-            how = "write numbers with a decimal point and without separators or signs of units"
+            how = "write numbers with a decimal point and without thousands separators or units"
     return InputError(
-        f"'{path}' has columns that are not numbers: {few(names, 20)}{found}; {how} or leave them out: {remedy}"
+        f"'{path}' has columns that are not numbers: {few(names, 20)}{example}; {how} or leave them out: "
+        f"drop=[{remedy}]"
     )
 
 
 def _numbers_in_text(column: "polars.Series") -> "polars.Series":
-    """A text column of numbers and words for 'missing' (NA, ?) as numbers; any other unchanged."""
+    """A text column of numbers and words for missing values (NA, ?) as numbers; any other column unchanged."""
     import polars as pl
 
-    blank = column.str.strip_chars().str.to_lowercase().is_in(_MISSING_WORDS)
+    blank = column.str.strip_chars().str.to_lowercase().is_in(MISSING_WORDS)
     numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
     understood = (numbers.is_not_null() | blank.fill_null(True)).all()
     return numbers if understood else column
 
 
-def _read_npz(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
+def _read_npz(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> RawTable:
     names = array_names(path)
     inputs_name = _array_name(names, _INPUT_ARRAYS, None, path, "inputs")
     label = _array_name(names, _LABEL_ARRAYS, label, path, "labels")
@@ -161,11 +170,11 @@ def _read_npz(path: Path, label: str | None, drop: Sequence[str], mmap: bool) ->
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
-        raise InputError(f"'{path}': array '{label}' has shape {labels.shape}; labels are one class a row, shape (n,)")
+        raise InputError(f"'{path}': array '{label}' has shape {labels.shape}; labels must have shape (n,)")
     if inputs.ndim < 2 or len(inputs) != len(labels) or not inputs.size:
         raise InputError(
             f"'{path}': inputs '{inputs_name}' have shape {inputs.shape}, labels '{label}' {labels.shape}: "
-            f"they must be (n, d) and (n,) with the same n, not empty"
+            f"they must be (n, d) and (n,) with the same n and not empty"
         )
     shape = inputs.shape[1:] if inputs.ndim > 2 else None
     flat = inputs.reshape(len(inputs), -1)
@@ -175,45 +184,46 @@ def _read_npz(path: Path, label: str | None, drop: Sequence[str], mmap: bool) ->
 def _array_name(names: Sequence[str], known: Sequence[str], wanted: str | None, path: Path, role: str) -> str:
     if wanted is not None and wanted in names:
         return wanted
-    found = next((name for name in known if name in names), None) if wanted is None else None
-    if found is None:
-        looked = f"'{wanted}'" if wanted is not None else f"any of {', '.join(known)}"
-        raise InputError(f"'{path}' has no array of {role} called {looked}: it has {few(names, 20) or 'none'}")
-    return found
+    name = next((name for name in known if name in names), None) if wanted is None else None
+    if name is None:
+        expected = f"'{wanted}'" if wanted is not None else f"any of {', '.join(known)}"
+        raise InputError(f"'{path}' has no array of {role} called {expected}: it has {few(names, 20) or 'none'}")
+    return name
 
 
-def _read_npy(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> Table:
+def _read_npy(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> RawTable:
     array = read_array(path, mmap=mmap)
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
-        raise InputError(f"'{path}' holds an array of shape {array.shape}: it must be (n, d + 1), one column the label")
+        raise InputError(f"'{path}' has shape {array.shape}: it must be (n, d + 1) with one column of labels")
     if label is None:
         raise InputError(
-            f"'{path}' needs to know its label column: give --label last or --label 0..{array.shape[1] - 1}"
+            f"'{path}' needs a label column: pass label='last' or a column number from 0 to {array.shape[1] - 1}"
         )
-    width = array.shape[1]
-    at = _column_number(label, width, path)
-    names = tuple(str(index) for index in range(width) if index != at)
+    last = array.shape[1] - 1
+    at = _column_number(label, last, path)
+    names = tuple(str(index) for index in range(last + 1) if index != at)
     if not mmap:
         return _from_array(path, np.delete(array, at, axis=1), np.array(array[:, at]), str(at), names, drop, None)
-    if at not in (0, width - 1) or array.dtype != np.float32 or drop:
+    if at not in (0, last) or array.dtype != np.float32 or drop:
         raise InputError(
-            f"'{path}' ({array.dtype}, label column {at}) cannot be memory-mapped: that takes float32, the label "
-            f"in the first or last column, and nothing dropped; rewrite the file so or leave mmap out"
+            f"'{path}' ({array.dtype}, label column {at}) cannot be memory-mapped: this needs float32, the label "
+            f"in the first or last column, and no dropped columns; rewrite the file or do not use mmap"
         )
     inputs = array[:, 1:] if at == 0 else array[:, :-1]
-    return Table(path, inputs, np.array(array[:, at]), names, str(at))
+    return RawTable(path, inputs, np.array(array[:, at]), names, str(at))
 
 
-def _column_number(label: str, width: int, path: Path) -> int:
+def _column_number(label: str, last: int, path: Path) -> int:
     if label == "last":
-        return width - 1
+        return last
+    columns = last + 1
     try:
         at = int(label)
     except ValueError:
-        at = width
-    if not -width <= at < width:
-        raise InputError(f"'{path}' has no column '{label}': its columns are 0..{width - 1}, or 'last'")
-    return at % width
+        at = columns
+    if not -columns <= at < columns:
+        raise InputError(f"'{path}' has no column '{label}': its columns are 0 to {last}, or 'last'")
+    return at % columns
 
 
 def _from_array(
@@ -224,25 +234,25 @@ def _from_array(
     names: tuple[str, ...],
     drop: Sequence[str],
     image_shape: tuple[int, ...] | None,
-) -> Table:
+) -> RawTable:
     if inputs.dtype.kind not in "biuf":
-        raise InputError(f"'{path}' holds inputs of type {inputs.dtype}: convert them to real numbers")
+        raise InputError(f"'{path}' has inputs of type {inputs.dtype}: convert them to real numbers")
     if labels.dtype.kind not in "biufU":
-        raise InputError(f"'{path}' holds labels of type {labels.dtype}: convert them to numbers or strings")
+        raise InputError(f"'{path}' has labels of type {labels.dtype}: convert them to numbers or strings")
     need_columns(drop, names, path)
     if drop:
         dropped = set(drop)
         kept = [index for index, name in enumerate(names) if name not in dropped]
         if not kept:
-            raise InputError(f"'{path}': every column is dropped; keep at least one input")
+            raise InputError(f"'{path}': all columns are dropped; keep at least one input")
         inputs, names, image_shape = inputs[:, kept], tuple(names[index] for index in kept), None
     check_float32(zip(names, inputs.T, strict=True), f"'{path}'")
     with np.errstate(over="ignore"):
         inputs = np.ascontiguousarray(inputs, dtype=np.float32)
-    return Table(path, inputs, labels, names, label, image_shape)
+    return RawTable(path, inputs, labels, names, label, image_shape)
 
 
-READERS: dict[str, Callable[[Path, str | None, Sequence[str], bool], Table]] = {
+READERS: dict[str, Callable[[Path, str | None, Sequence[str], bool], RawTable]] = {
     ".csv": _read_named,
     ".parquet": _read_named,
     ".npz": _read_npz,
@@ -256,7 +266,3 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _quoted(name: str) -> str:
-    return f"'{name}'" if " " in name else name

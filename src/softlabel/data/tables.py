@@ -1,8 +1,8 @@
-"""From a user's table to a `Dataset`, with a clear answer to everything a table can have wrong.
+"""From a user's table to a `Dataset`.
 
-An error where the user must choose (missing values, text, one class only), a stated treatment where there is
-one right answer (constant columns are dropped), and a note where theory has something to say (the same input
-with different labels). Rows are counted from 1, without the header.
+A table that needs a decision by the user (missing values, text, one class only) is an error that names the remedy;
+constant columns and equal inputs with different labels are reported in notes. Rows are counted from 1, without the
+header.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from softlabel.data.class_names import class_name
+from softlabel.data.arrays import encode_classes
 from softlabel.data.dataset import Dataset
-from softlabel.data.table_files import Table, read_table
+from softlabel.data.table_files import RawTable, read_table
 from softlabel.errors import InputError, few
 from softlabel.numerics.local_files import local_path
 
@@ -28,9 +28,12 @@ def load_table(
 ) -> Dataset:
     """A user's CSV, Parquet, NPZ or NPY file as a data set with the part 'train' only.
 
-    `label` names the label column (an NPY file's by number or 'last', an NPZ file's array; 'y' if None).
-    Constant columns are dropped unless `keep_constant`. With `mmap` the inputs stay on disk, in an NPY file
-    of float32, and are checked in blocks.
+    path            the file
+    label           the label column: its name, in an NPY file its number or 'last', in an NPZ file the name of an array
+                    (default: 'y')
+    drop            columns to leave out
+    keep_constant   keep constant columns, which are dropped otherwise
+    mmap            leave the inputs of a float32 NPY file on disk, and check them in blocks
     """
     table = read_table(local_path(path), None if label is None else str(label), list(map(str, drop)), mmap)
     labels, classes = encode_labels(table)
@@ -54,8 +57,8 @@ def load_table(
         more = "; ..." if len(clashes) > 3 else ""
         rows = "; ".join(f"rows {first + 1} and {second + 1}" for first, second in clashes[:3])
         notes.append(
-            f"{len(clashes)} inputs occur again with a different label ({rows}{more}): "
-            f"no rule of the inputs separates them, so γ = 0 where the labels are on opposite sides"
+            f"{len(clashes)} rows repeat an earlier input with a different label ({rows}{more}): "
+            f"no function of the inputs separates them, so the margin γ is 0 where their labels have opposite signs"
         )
     return Dataset(
         name=table.path.name,
@@ -69,33 +72,15 @@ def load_table(
     )
 
 
-def encode_labels(table: Table) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Labels as indices (n,) into the sorted classes: numbers by value, text by alphabet."""
-    raw, where = table.labels, f"'{table.path}': label '{table.label}'"
-    missing = np.array([value is None or value != value or value == "" for value in raw.tolist()])
-    if missing.any():
-        raise InputError(
-            f"{where} has {missing.sum()} missing values (first in row {np.argmax(missing) + 1}): "
-            f"fill them in or remove these rows"
-        )
-    if raw.dtype == object:
-        raw = raw.astype(str)
-    values, codes = np.unique(raw, return_inverse=True)
-    if len(values) < 2:
-        raise InputError(f"{where} has one class only ('{class_name(values[0])}'): two are needed")
-    if len(values) > max(20, len(raw) // 2):
-        raise InputError(
-            f"{where} has {len(values)} different values in {len(raw)} rows, so it does not name classes: "
-            f"choose another --label or put its values into classes first"
-        )
-    return codes.astype(np.int64), tuple(map(class_name, values.tolist()))
+def encode_labels(table: RawTable) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Class numbers (n,) of a table and the names of its classes."""
+    return encode_classes(table.labels, f"'{table.path}': label '{table.label}'")
 
 
 def contradictions(inputs: np.ndarray, labels: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs of rows (first, later) that hold the same input with different labels, in row order.
+    """Pairs of rows (first, later) that have the same input and different labels, in row order.
 
-    Rows are compared through a 64-bit integer hash and then value by value, so that a table of any size is
-    read once, in blocks.
+    Rows are compared by a 64-bit hash and then value by value, so that a table of any size is read once, in blocks.
     """
     factors = np.random.PCG64(0).random_raw(inputs.shape[1]) | np.uint64(1)
     hashes = np.empty(len(inputs), dtype=np.uint64)
@@ -105,10 +90,10 @@ def contradictions(inputs: np.ndarray, labels: np.ndarray) -> list[tuple[int, in
     order = np.argsort(hashes, kind="stable")
     same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
     pairs, origins, previous = [], [], -2
-    for place in same.tolist():
-        if place != previous + 1:
-            origins = [int(order[place])]
-        previous, row = place, int(order[place + 1])
+    for position in same.tolist():
+        if position != previous + 1:
+            origins = [int(order[position])]
+        previous, row = position, int(order[position + 1])
         origin = next((other for other in origins if np.array_equal(inputs[other], inputs[row])), None)
         if origin is None:
             origins.append(row)
@@ -117,11 +102,11 @@ def contradictions(inputs: np.ndarray, labels: np.ndarray) -> list[tuple[int, in
     return sorted(pairs)
 
 
-def _check_numbers(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest and largest value of each column; missing or infinite ones are an error."""
-    width = table.inputs.shape[1]
-    low, high = np.full(width, np.inf, dtype=np.float32), np.full(width, -np.inf, dtype=np.float32)
-    missing, infinite = _Found(width), _Found(width)
+def _check_numbers(table: RawTable) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and largest value of each column; missing and infinite values are an error."""
+    d = table.inputs.shape[1]
+    low, high = np.full(d, np.inf, dtype=np.float32), np.full(d, -np.inf, dtype=np.float32)
+    missing, infinite = _ColumnCounts(d), _ColumnCounts(d)
     for start, block in _blocks(table.inputs):
         low, high = np.fmin(low, block.min(axis=0)), np.fmax(high, block.max(axis=0))
         if not np.isfinite(block).all():
@@ -130,22 +115,22 @@ def _check_numbers(table: Table) -> tuple[np.ndarray, np.ndarray]:
     if missing.counts.any():
         raise InputError(
             f"'{table.path}' has missing values in {missing.describe(table.columns)}: "
-            f"fill them in, remove these rows, or leave the columns out with --drop"
+            f"fill them in, remove these rows, or leave the columns out with drop"
         )
     if infinite.counts.any():
         raise InputError(
             f"'{table.path}' has infinite values, or values beyond float32, in "
-            f"{infinite.describe(table.columns)}: mend or rescale them, or leave the columns out with --drop"
+            f"{infinite.describe(table.columns)}: fix or rescale them, or leave the columns out with drop"
         )
     return low, high
 
 
-class _Found:
-    """How often something was found in each column, and where first."""
+class _ColumnCounts:
+    """How often a fault occurs in each column, and in which row first."""
 
-    def __init__(self, width: int) -> None:
-        self.counts = np.zeros(width, dtype=np.int64)
-        self.first = np.full(width, -1, dtype=np.int64)
+    def __init__(self, d: int) -> None:
+        self.counts = np.zeros(d, dtype=np.int64)
+        self.first = np.full(d, -1, dtype=np.int64)
 
     def add(self, where: np.ndarray, start: int) -> None:
         new = where.any(axis=0) & (self.first < 0)

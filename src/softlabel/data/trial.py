@@ -1,7 +1,7 @@
 """A trial reading of Parquet files in another process, which a damaged file may end.
 
-polars ends its process (it does not raise) where a damaged page asks for more memory than there is. Such a file must be
-an error like any other, so each is first read by a process that is kept for this and may die of it.
+Where a damaged page asks for more memory than there is, polars ends its process instead of raising an exception. Each
+file is therefore read first by a separate process, so that a damaged one is an error like any other.
 """
 
 import atexit
@@ -19,18 +19,18 @@ _READER = Path(__file__).with_name("trial_reader.py")
 
 
 class _Reader:
-    """The process, started when it is first needed and again after it has died."""
+    """The process; it is started when it is needed first, and restarted after it has died."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
 
     def survives(self, path: Path) -> bool:
-        """Whether the process is still there after it has read the file."""
+        """Whether the process is still alive after it has read the file."""
         name = os.fsencode(path.absolute())
         request = struct.pack("<qq", int(SHARE * available_memory()), len(name)) + name
         try:
             process = self._started()
-        except OSError:  # there can be no other process here
+        except OSError:  # no other process can be started here
             return True
         lives = False
         try:
@@ -74,4 +74,4 @@ _reader = _Reader()
 def require_survivable(path: Path) -> None:
     """Raise where reading a Parquet file would end this process."""
     if not _reader.survives(path):
-        raise InputError(f"'{path}' is not a readable Parquet file (damaged?): write it again")
+        raise InputError(f"'{path}' is not a readable Parquet file (damaged?): create it anew")

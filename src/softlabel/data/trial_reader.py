@@ -1,6 +1,6 @@
-"""Read Parquet files whose names come in on the standard input, and say after each that this process still lives.
+"""Read Parquet files whose names arrive on standard input, and confirm after each that this process is still alive.
 
-Run by `trial.py`, in a process of its own; imports nothing of softlabel.
+`trial.py` runs this file in a separate process; it imports nothing of softlabel.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """One request is the memory bound and the length of the name (two 64-bit integers), then the name."""
+    """Serve requests: the memory limit and the length of the name (two 64-bit integers), then the name."""
     import os
 
     import polars
@@ -22,7 +22,7 @@ def main() -> None:
         with contextlib.suppress(OSError, ValueError):
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (used + bound, resource.getrlimit(resource.RLIMIT_AS)[1]))
-        with contextlib.suppress(BaseException), path.open("rb") as stream:  # the caller will see the same
+        with contextlib.suppress(BaseException), path.open("rb") as stream:  # the caller gets the same exception
             polars.read_parquet(stream)
         sys.stdout.buffer.write(b"1")
         sys.stdout.buffer.flush()
