@@ -1,4 +1,4 @@
-"""JSON documents that every reader accepts: numbers that are not finite become null."""
+"""JSON documents without NaN and infinity, which strict JSON parsers reject."""
 
 import json
 import math
@@ -6,10 +6,7 @@ from typing import Any
 
 
 def json_text(document: Any, indent: int | None = 2) -> str:
-    """The document as JSON.
-
-    JSON has no word for NaN and infinity, and strict readers refuse Python's `NaN` and `Infinity`.
-    """
+    """The document as JSON text; numbers that are not finite become null."""
     return json.dumps(_finite(document), indent=indent, allow_nan=False)
 
 

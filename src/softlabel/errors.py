@@ -1,8 +1,8 @@
-"""What the user is told.
+"""Exceptions of softlabel, and helpers that word their messages.
 
-An `InputError` means that the caller can mend it: the message names what is wrong, where, what was
-found, and the remedy, in one line. The command line turns it into exit code 2. A `SoftlabelError` that is
-not an `InputError` (a download that no source answers, a training that diverged) ends with exit code 1.
+An `InputError` is a problem that the caller can fix. Its message is one line that names the parameter or file, the
+constraint, the value that was passed, and the remedy; the command line exits with code 2. Any other `SoftlabelError`
+(no source of a download responds, a training run diverges) exits with code 1.
 """
 
 import re
@@ -11,33 +11,33 @@ from difflib import get_close_matches
 
 
 class SoftlabelError(Exception):
-    """Something went wrong that is worth a sentence rather than a traceback."""
+    """Base class of the errors that softlabel raises on purpose."""
 
 
 class InputError(SoftlabelError, ValueError):
-    """The user's input is wrong; the message says what, where, and the remedy."""
+    """An argument, an option or a file is invalid; the message says how to fix it."""
 
 
 class DivergedError(SoftlabelError, ArithmeticError):
-    """A training left the finite numbers; the message names the student and the step."""
+    """A training run produced values that are not finite; the message names the student and the step."""
 
 
 class UnavailableError(SoftlabelError, OSError):
-    """Something outside (a data set's sources) could not be reached."""
+    """An external resource, such as the source of a data set, could not be reached."""
 
 
 def out_of_memory(problem: BaseException) -> str | None:
-    """A sentence for an allocation that failed, in NumPy, Python or PyTorch; None for any other exception."""
+    """Describe a failed allocation of NumPy, Python or PyTorch in one sentence; None for any other exception."""
     text = " ".join(str(problem).split())
     if not isinstance(problem, MemoryError) and not (isinstance(problem, RuntimeError) and "allocate memory" in text):
         return None
-    found = re.search(r"tried to allocate \d+ bytes|Unable to allocate [\d.]+ \w+", text)
-    detail = f" ({found[0]})" if found else ""
+    match = re.search(r"tried to allocate \d+ bytes|Unable to allocate [\d.]+ \w+", text)
+    detail = f" ({match[0]})" if match else ""
     return f"there is not enough memory{detail}: close other programs, or use fewer rows or smaller networks"
 
 
 def unknown(kind: str, name: str, options: Iterable[str]) -> InputError:
-    """An error for a name that is not one of `options`, pointing at the nearest one."""
+    """The error for a name that is not one of `options`; it suggests the closest option."""
     options = list(options)
     near = get_close_matches(name.lower(), options, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'? " if near else ""
@@ -51,18 +51,18 @@ def require(condition: bool, message: str) -> None:
 
 
 def few(names: Iterable[object], most: int = 8) -> str:
-    """The first few names of a list that may be long."""
+    """At most `most` names, separated by commas, followed by the number of names left out."""
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(short(name) for name in names[:most]) + more
 
 
 def short(value: object, most: int = 80) -> str:
-    """A value as text, cut where it would fill the screen."""
+    """A value as text of at most `most` characters."""
     text = str(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def quoted(names: Iterable[object], most: int = 8) -> str:
-    """The same, each name in quotes."""
+    """Like `few`, with each name in quotes."""
     return few([f"'{short(name, 78)}'" for name in names], most)

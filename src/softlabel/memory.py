@@ -1,4 +1,4 @@
-"""How much memory there is, and refusals of what would not fit into it."""
+"""Available memory, and checks that refuse what does not fit into it."""
 
 import os
 import sys
@@ -10,14 +10,14 @@ from pathlib import Path
 from softlabel.errors import InputError, SoftlabelError, require
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
-LEAST_ADDRESSES, LEAST_MEMORY = int(1.1 * 2**30), 2**28  # what it takes to load the libraries
-SHARE = 0.5  # of the available memory that the content of one file may take
+LEAST_ADDRESSES, LEAST_MEMORY = int(1.1 * 2**30), 2**28  # needed to load the libraries
+SHARE = 0.5  # largest share of the available memory that one file may take
 
 
 def check_room() -> None:
-    """Raise `SoftlabelError` where the libraries that softlabel works with do not even fit into memory.
+    """Raise `SoftlabelError` if there is too little memory to load the libraries that softlabel uses.
 
-    They do not report it: with less room, loading them or starting their threads aborts the process or hangs it.
+    The libraries do not report this themselves: loading them or starting their threads aborts or hangs the process.
     """
     for room, least, what in (
         (_address_space(), LEAST_ADDRESSES, "address space (see `ulimit -v`)"),
@@ -31,7 +31,7 @@ def check_room() -> None:
 
 
 def check_memory(numbers: float, what: str, remedy: str, size: int = 8) -> None:
-    """Raise `InputError` if so many numbers of `size` bytes do not fit into the memory that is available now."""
+    """Raise `InputError` unless `numbers` values of `size` bytes each fit into the available memory."""
     needed, available = numbers * size, available_memory()
     require(
         needed <= available,
@@ -40,7 +40,7 @@ def check_memory(numbers: float, what: str, remedy: str, size: int = 8) -> None:
 
 
 def require_memory(needed: int, what: str) -> None:
-    """Raise unless so many bytes are at most half of the memory that is available now."""
+    """Raise `InputError` if `needed` bytes are more than half of the available memory."""
     available = available_memory()
     if needed > SHARE * available:
         raise InputError(
@@ -50,7 +50,7 @@ def require_memory(needed: int, what: str) -> None:
 
 
 def available_memory() -> int:
-    """Bytes that this process can still use, by what the system, its container and its own limits say."""
+    """Bytes that this process can still allocate, given the system, its container and its own limits."""
     return max(0, min(_physical(), _container(), _address_space()))
 
 
@@ -82,7 +82,7 @@ def _physical() -> int:
 
 
 def readable_bytes(count: float) -> str:
-    """A number of bytes for people, e.g. "1.5 GiB"."""
+    """A number of bytes in readable units, e.g. "1.5 GiB"."""
     if count < 1024:
         return f"{count:.0f} bytes"
     power = min((int(count).bit_length() - 1) // 10, len(_UNITS))
@@ -90,7 +90,7 @@ def readable_bytes(count: float) -> str:
 
 
 class _MemoryBound:
-    """The limit of this process's address space while native code runs; threads that want it at once share one."""
+    """A limit on the address space of this process while native code runs; concurrent threads share it."""
 
     def __init__(self) -> None:
         self.lock, self.users, self.before = threading.Lock(), 0, (0, 0)
@@ -121,7 +121,7 @@ _bound = _MemoryBound()
 
 @contextmanager
 def bounded_memory() -> Iterator[None]:
-    """Let native code fail where it would take more than half of the available memory, rather than take it."""
+    """Within this context, native code cannot allocate more than half of the available memory."""
     try:
         _bound.enter()
     except (ImportError, OSError, ValueError):  # this system has no such limit

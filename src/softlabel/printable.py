@@ -1,4 +1,4 @@
-"""Text from outside (names of files, classes, columns) made safe to show."""
+"""Text from outside (names of files, classes, columns) made safe to display."""
 
 
 def printable(text: object) -> str:

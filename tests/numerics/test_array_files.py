@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softlabel import memory
-from softlabel.data.image_sets import load_images
+from softlabel.data.images import read_image_file
 from softlabel.data.tables import load_table
 from softlabel.errors import InputError
 from softlabel.numerics import array_files
@@ -80,8 +80,8 @@ ARRAYS = [
     (npy("(1000000000000,)", "'<U0'", content=b""), "holds values of type <U0"),
     (npy("(2, 3)", "[('a', '<f8')]"), r"holds values of type \[\('a', '<f8'\)\]"),
     (npy("(2,)", "'|O'"), "holds Python objects, which softlabel never unpickles"),
-    (npy("(2, 3)", "'M8[ns]'"), "holds inputs of type"),
-    (npy("(2, 3)", "'<c16'", content=b"\0" * 96), "holds inputs of type complex128"),
+    (npy("(2, 3)", "'M8[ns]'"), "has inputs of type"),
+    (npy("(2, 3)", "'<c16'", content=b"\0" * 96), "has inputs of type complex128"),
     (npy("(2, 3)", "'nothing'"), "is not a readable NPY file"),
     (npy("'shape'"), "is not a readable NPY file"),
     (npy("(" * 500 + ")" * 500), "is not a readable NPY file"),
@@ -99,12 +99,12 @@ IMAGES = [
     (twice(), "holds two arrays called 'images'"),
     (packed(images=array(np.zeros((4, 8, 8))), labels=array(np.array([0, 1, np.nan, 1]))), "1 labels are missing"),
     (packed(images=array(np.zeros((4, 8, 8))), labels=array(np.array([0, 1, np.inf, 1]))), "1 labels are missing"),
-    (packed(images=array(np.zeros((4, 8, 8))), labels=array(np.array([0, 1, 0.5, 1]))), "not whole numbers .*'0.5'"),
+    (packed(images=array(np.zeros((4, 8, 8))), labels=array(np.array([0, 1, 0.5, 1]))), "not integers .*'0.5'"),
     (packed(images=array(np.zeros((4, 8, 8))), labels=array(np.array(["a", "", "b", "b"]))), "1 labels are missing"),
     (packed(images=array(np.zeros((4, 8, 8))), labels=array(np.array([b"a", b"b"] * 2))), "got values of type"),
     (packed(images=array(np.zeros((4, 8, 8))), labels=array(np.zeros(4, "c16"))), "got values of type complex128"),
     (packed(images=array(np.full((4, 8, 8), np.nan)), labels=LABELS), "not finite"),
-    (packed(), "has no array 'images, labels'; it holds none"),
+    (packed(), "has no array 'images, labels'; it contains none"),
 ]
 
 
@@ -119,7 +119,7 @@ def test_hostile_arrays_are_one_line(tmp_path, capfd, content, message):
 @pytest.mark.parametrize(("content", "message"), IMAGES)
 def test_hostile_archives_are_one_line(tmp_path, capfd, content, message):
     (tmp_path / "t.npz").write_bytes(content)
-    check_refused(lambda: load_images(tmp_path / "t.npz"), message, capfd)
+    check_refused(lambda: read_image_file(tmp_path / "t.npz"), message, capfd)
 
 
 def check_refused(read, message, capfd):
@@ -140,7 +140,7 @@ def test_only_regular_files_are_opened(tmp_path, make):
             array_names(tmp_path / name)
 
 
-def test_a_bomb_is_told_by_what_it_declares(tmp_path, monkeypatch):
+def test_a_bomb_is_recognized_by_what_it_declares(tmp_path, monkeypatch):
     """Nothing is unpacked: the table of contents is enough."""
     np.savez_compressed(tmp_path / "t.npz", a=np.zeros(300_000))
     monkeypatch.setattr(array_files, "BOMB_SIZE", 1_000_000)
@@ -173,9 +173,9 @@ def test_arrays_are_read_as_numpy_reads_them(tmp_path, values):
     np.save(tmp_path / "t.npy", values)
     np.savez_compressed(tmp_path / "t.npz", values=values, other=1)
     assert array_names(tmp_path / "t.npz") == ["values", "other"]
-    for found in (read_array(tmp_path / "t.npy"), read_arrays(tmp_path / "t.npz", ["values"])[0]):
-        assert found.dtype == values.dtype.newbyteorder("=")
-        assert np.array_equal(found, values)
+    for result in (read_array(tmp_path / "t.npy"), read_arrays(tmp_path / "t.npz", ["values"])[0]):
+        assert result.dtype == values.dtype.newbyteorder("=")
+        assert np.array_equal(result, values)
     if values.size:
         assert np.array_equal(read_array(tmp_path / "t.npy", mmap=True), values)
 
@@ -184,8 +184,8 @@ def test_mutated_files_are_read_or_refused_in_one_line(tmp_path):
     rng = np.random.default_rng(0)
     stream = io.BytesIO()
     np.savez_compressed(stream, images=rng.integers(0, 255, (9, 8, 8), dtype=np.uint8), labels=np.arange(9) % 3)
-    said = refusals(stream.getvalue(), tmp_path / "t.npz", load_images, 200)
+    messages = refusals(stream.getvalue(), tmp_path / "t.npz", read_image_file, 200)
     table = array(rng.normal(size=(30, 4)))
-    said += refusals(table, tmp_path / "t.npy", lambda path: load_table(path, "last"), 200)
-    assert len(said) > 100
-    assert not [line for line in said if "\n" in line]
+    messages += refusals(table, tmp_path / "t.npy", lambda path: load_table(path, "last"), 200)
+    assert len(messages) > 100
+    assert not [line for line in messages if "\n" in line]

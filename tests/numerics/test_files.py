@@ -18,7 +18,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_there_whole_and_nothing_else(tmp_path):
+def test_a_file_is_complete_and_nothing_else(tmp_path):
     write_text(tmp_path / "new" / "a.txt", "γ")
     write_bytes(tmp_path / "new" / "a.txt", b"b")
     assert (tmp_path / "new" / "a.txt").read_bytes() == b"b"

@@ -33,8 +33,8 @@ PICTURES = {"network": "resnet8", "width": 0.25, "classes": ["a", "b"], "image":
 
 
 def weights(**others):
-    held = {"hidden": torch.ones(4, 3), "output": torch.ones(1, 4)} | others
-    return {name: tensor for name, tensor in held.items() if tensor is not None}
+    stored = {"hidden": torch.ones(4, 3), "output": torch.ones(1, 4)} | others
+    return {name: tensor for name, tensor in stored.items() if tensor is not None}
 
 
 def write_student(path, tensors=None, about=None):
@@ -48,20 +48,20 @@ def write_student(path, tensors=None, about=None):
 
 
 def write_deep(path, tensors=None, about=None):
-    held = prepared_for(build_network("resnet8", 2, (1, 8, 8), 0.25), images()).state_dict()
-    save_tensors(path, dict(held) | (tensors or {}), DEEP, {"about": json.dumps(PICTURES | (about or {}))})
+    stored = prepared_for(build_network("resnet8", 2, (1, 8, 8), 0.25), images()).state_dict()
+    save_tensors(path, dict(stored) | (tensors or {}), DEEP, {"about": json.dumps(PICTURES | (about or {}))})
 
 
 STUDENTS = [
     ({"tensors": weights(hidden=torch.full((4, 3), torch.nan))}, "'hidden' holds values that are not finite"),
     ({"tensors": weights(hidden=torch.ones(4, 3, dtype=torch.bfloat16))}, "values of type torch.bfloat16"),
-    ({"tensors": weights(hidden=torch.ones(4, 3, dtype=torch.int64))}, "must all be float32, or all float64"),
-    ({"tensors": weights(hidden=torch.ones(4, 3, dtype=torch.float64))}, "must all be float32, or all float64"),
-    ({"tensors": weights(hidden=torch.ones(12))}, "weights must be tables"),
-    ({"tensors": weights(hidden=torch.ones(0, 3))}, "weights must be tables"),
+    ({"tensors": weights(hidden=torch.ones(4, 3, dtype=torch.int64))}, "must all be float32 or all float64"),
+    ({"tensors": weights(hidden=torch.ones(4, 3, dtype=torch.float64))}, "must all be float32 or all float64"),
+    ({"tensors": weights(hidden=torch.ones(12))}, "weights must have two dimensions"),
+    ({"tensors": weights(hidden=torch.ones(0, 3))}, "weights must have two dimensions"),
     ({"tensors": weights(output=torch.ones(1, 5))}, r"'output' must have shape \(1, 4\), got \(1, 5\)"),
     ({"tensors": weights(hidden_bias=torch.ones(3))}, r"'hidden_bias' must have shape \(4,\)"),
-    ({"tensors": weights(output=torch.ones(3, 4))}, "2 classes need a network with 1 outputs, it has 3"),
+    ({"tensors": weights(output=torch.ones(3, 4))}, "2 classes need a network with 1 outputs, got 3"),
     ({"tensors": weights(hidden=None)}, "is not a complete student"),
     ({"about": {"activation": "step"}}, "unknown activation 'step'"),
     ({"about": {"activation": 3}}, "is not a complete student"),
@@ -69,7 +69,7 @@ STUDENTS = [
     ({"about": {"scale": "max", "factor": -1.0}}, "factor of a scale must be a positive number, got -1.0"),
     ({"about": {"scale": "max", "factor": "large"}}, "factor of a scale must be a positive number"),
     ({"about": {"scale": "max", "factor": float("nan")}}, "factor of a scale must be a positive number"),
-    ({"about": {"scale": "standard"}}, "does not go with 0 means"),
+    ({"about": {"scale": "standard"}}, "cannot have 0 means"),
     ({"about": {"classes": [1, 2]}}, "classes and columns must be names"),
     ({"about": {"classes": "ab", "columns": [1, 2, 3]}}, "classes and columns must be names"),
     ({"about": {"classes": None}}, "is not a complete student"),
@@ -84,7 +84,7 @@ DEEPS = [
     ({"about": {"network": "vgg19+3", "width": 1e6, "image": [3, 10**6, 10**6]}}, "is not a complete deep student"),
     ({"about": {"image": [1, 8]}}, "is not a complete deep student"),
     ({"about": {"image": [10**12, 8, 8]}}, "is not a complete deep student"),
-    ({"about": {"classes": [1, 2]}}, "its classes must be names"),
+    ({"about": {"classes": [1, 2]}}, "classes must be names"),
     ({"about": {"classes": 2}}, "is not a complete deep student"),
     ({"tensors": {"spread": torch.zeros(1, 1, 1, 1)}}, "'spread' must be positive"),
     ({"tensors": {"mean": torch.full((1, 1, 1, 1), torch.inf)}}, "'mean' holds values that are not finite"),
@@ -116,8 +116,8 @@ def test_what_is_right_is_read(tmp_path):
     assert load_model(tmp_path / "s.safetensors").classes == ("a", "b")
     assert StudentModel.load(str(tmp_path / "s.safetensors")).classes == ("a", "b")  # type: ignore[arg-type]
     write_deep(tmp_path / "d.safetensors")
-    held = load_model(tmp_path / "d.safetensors")
-    assert held.probabilities(np.zeros((2, 1, 8, 8))).shape == (2, 2)
+    stored = load_model(tmp_path / "d.safetensors")
+    assert stored.probabilities(np.zeros((2, 1, 8, 8))).shape == (2, 2)
     odd = tmp_path / os.fsdecode(b"caf\xe9.safetensors")
     (tmp_path / "s.safetensors").rename(odd)
     with pytest.raises(InputError, match="not valid UTF-8"):  # the library opens no such name
@@ -141,9 +141,9 @@ OTHERS = [
      {"smoothing": "0", "kappa": "much", "margin_lower": "0"}, KernelLimitTeacher.load, "no number 'kappa'"),
     ("l", LIMIT, {"points": torch.ones(3, 2), "weights": torch.ones(2)},
      {"smoothing": "0", "kappa": "1", "margin_lower": "0"}, KernelLimitTeacher.load, "is damaged: points of shape"),
-    ("c", CHECKPOINT, {"network.a": torch.ones(1)}, {}, lambda path: read_checkpoint(path, {}), "is not complete"),
+    ("c", CHECKPOINT, {"network.a": torch.ones(1)}, {}, lambda path: read_checkpoint(path, {}), "is incomplete"),
     ("c", CHECKPOINT, {"network.a": torch.ones(1)}, {"state": "[1]"}, lambda path: read_checkpoint(path, {}),
-     "is not complete"),
+     "is incomplete"),
     ("g", LOGITS, {"logits": torch.ones(60)}, {}, lambda path: load_logits(path, images()), "logits have shape"),
     ("g", LOGITS, {"logits": torch.ones(60, 2)}, {}, lambda path: load_logits(path, images()), "other images"),
 ]  # fmt: skip
@@ -179,13 +179,13 @@ def test_a_pipe_is_never_opened(tmp_path):
 def test_mutated_files_are_read_or_refused_in_one_line(tmp_path):
     student().save(tmp_path / "s.safetensors")
     content = (tmp_path / "s.safetensors").read_bytes()
-    said = refusals(content, tmp_path / "s.safetensors", lambda path: load_model(path).probabilities(inputs()), 200)
+    messages = refusals(content, tmp_path / "s.safetensors", lambda path: load_model(path).probabilities(inputs()), 200)
     write_deep(tmp_path / "d.safetensors")
     content = (tmp_path / "d.safetensors").read_bytes()
-    said += refusals(content, tmp_path / "d.safetensors", load_model, 60)
-    said += refusals(content[:3000], tmp_path / "d.safetensors", load_model, 40)
-    assert len(said) > 150
-    assert not [line for line in said if "\n" in line]
+    messages += refusals(content, tmp_path / "d.safetensors", load_model, 60)
+    messages += refusals(content[:3000], tmp_path / "d.safetensors", load_model, 40)
+    assert len(messages) > 150
+    assert not [line for line in messages if "\n" in line]
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])

@@ -16,7 +16,7 @@ def data(n: int = 60, d: int = 3, seed: int = 0):
     return x, np.where(np.sin(2 * x[:, 0]) + 0.3 * x[:, 1] > 0, 1.0, -1.0)
 
 
-def whole(x, kernels):
+def full(x, kernels):
     points = torch.from_numpy(x)
     centre = np.eye(len(x)) - 1 / len(x)
     return [centre @ kernel(points, points).numpy() @ centre for kernel in kernels]
@@ -27,21 +27,21 @@ def test_weights_solve_the_quadratic_program(monkeypatch, block):
     monkeypatch.setattr(module, "BLOCK", block)
     x, y = data()
     kernels = gaussian_kernels(x, 5)
-    found = align_kernels(x, y, kernels)
-    centred = whole(x, kernels)
-    m = np.array([[np.sum(k * l) for l in centred] for k in centred])  # noqa: E741
-    a = np.array([y @ k @ y for k in centred])
+    result = align_kernels(x, y, kernels)
+    centered = full(x, kernels)
+    m = np.array([[np.sum(k * l) for l in centered] for k in centered])  # noqa: E741
+    a = np.array([y @ k @ y for k in centered])
     v = cp.Variable(5, nonneg=True)
     cp.Problem(cp.Minimize(cp.quad_form(v, cp.psd_wrap(m)) - 2 * v @ a)).solve(solver=cp.CLARABEL)
     truth = v.value / np.linalg.norm(v.value)
-    assert found.weights == pytest.approx(truth, abs=1e-4)
-    assert np.linalg.norm(found.weights) == pytest.approx(1)
-    objective = [w @ m @ w * (w @ a) ** 2 / (w @ m @ w) ** 2 for w in (found.weights, truth)]
+    assert result.weights == pytest.approx(truth, abs=1e-4)
+    assert np.linalg.norm(result.weights) == pytest.approx(1)
+    objective = [w @ m @ w * (w @ a) ** 2 / (w @ m @ w) ** 2 for w in (result.weights, truth)]
     assert objective[0] >= objective[1] * (1 - 1e-9)
     target = np.outer(y - y.mean(), y - y.mean())
-    single = [np.sum(k * target) / np.linalg.norm(k) / np.linalg.norm(target) for k in centred]
-    assert found.single == pytest.approx(single, abs=1e-9)
-    assert found.together >= max(single) - 1e-9
+    single = [np.sum(k * target) / np.linalg.norm(k) / np.linalg.norm(target) for k in centered]
+    assert result.single == pytest.approx(single, abs=1e-9)
+    assert result.together >= max(single) - 1e-9
 
 
 def test_the_labels_own_kernel_takes_all():
@@ -51,9 +51,9 @@ def test_the_labels_own_kernel_takes_all():
     def own(a, b):
         return torch.outer(a[:, -1], b[:, -1])
 
-    found = align_kernels(x, y, [*gaussian_kernels(x, 3), own])
-    assert found.weights[-1] == pytest.approx(1, abs=1e-3)
-    assert found.together == pytest.approx(1, abs=1e-6)
+    result = align_kernels(x, y, [*gaussian_kernels(x, 3), own])
+    assert result.weights[-1] == pytest.approx(1, abs=1e-3)
+    assert result.together == pytest.approx(1, abs=1e-6)
 
 
 def test_features_with_all_points_as_landmarks_are_the_kernel():
@@ -91,7 +91,7 @@ def test_more_landmarks_come_nearer():
         (lambda x, y: align_kernels(x, y, [lambda a, b: (a @ b.t()) / 0]), "kernel 0 gives values that are not"),
         (lambda x, y: align_kernels(x, np.where(y > 0, np.nan, 1.0), gaussian_kernels(x)), "finite numbers"),
         (lambda x, y: gaussian_kernels(np.ones((5, 2))), "all equal"),
-        (lambda x, y: kernel_embedding(x, gaussian_kernels(x), [1.0]), "one a kernel"),
+        (lambda x, y: kernel_embedding(x, gaussian_kernels(x), [1.0]), "one entry per kernel"),
         (lambda x, y: kernel_embedding(x, gaussian_kernels(x), np.ones(7))(x[:, :2]), "3 columns"),
         (
             lambda x, y: align_kernels(x, y, [lambda a, b: -torch.outer(a[:, 0], b[:, 0]) * 0 + 1.0]),

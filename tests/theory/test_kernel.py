@@ -12,7 +12,7 @@ from scipy.special import erf
 
 from softlabel.errors import InputError
 from softlabel.theory import kernel as module
-from softlabel.theory.kernel import KINDS, Rows, empirical_kernel, kernel_form, kernel_matrix, kernel_product
+from softlabel.theory.kernel import KINDS, KernelRows, empirical_kernel, kernel_form, kernel_matrix, kernel_product
 
 CASES = [(kind, activation) for kind in KINDS for activation in ("relu", "erf")]
 
@@ -196,7 +196,7 @@ def test_streams_as_the_dense_one_at_its_own_blocks(n):
 
 def test_prepared_rows_keep_their_precision():
     x, v = points(40, 5), np.ones(40)
-    rows = Rows.of(x, torch.float64)
+    rows = KernelRows.from_inputs(x, torch.float64)
     assert kernel_product(rows, v) == pytest.approx(kernel_matrix(x) @ v, rel=1e-12)
 
 

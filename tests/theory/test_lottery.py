@@ -64,7 +64,7 @@ def test_a_student_in_the_kernel_regime_keeps_that_share(strength):
     selection = Selection(weighted_units(output, features), 4)
     chosen = rng.choice(12, 4, replace=False)
     slopes = 1 - np.tanh(hidden[chosen] @ x.T) ** 2
-    problem = KernelProblem.of(
+    problem = KernelProblem.from_arrays(
         x, features[chosen], slopes, output[chosen], features[chosen], selection.teacher, strength
     )  # fmt: skip
     known = selection.units[chosen].sum(0) / 2
@@ -93,7 +93,7 @@ def test_the_bound_is_above_the_mean_for_spread_out_units():
         (lambda: Selection(units(), 3).draw(5, through=2), "between 3 and 6"),
         (lambda: Selection(units(), 3).draw(0), "draws must be"),
         (lambda: kept_error(-1), "λ must be ≥ 0"),
-        (lambda: weighted_units(np.ones(3), np.ones((4, 2))), "one a unit"),
+        (lambda: weighted_units(np.ones(3), np.ones((4, 2))), "one weight per unit"),
     ],
 )
 def test_bad_calls(call, message):

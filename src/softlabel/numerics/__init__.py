@@ -1,6 +1,6 @@
-"""Blocks and streaming products that every fast path shares."""
+"""Array layouts, matrix products, an optimizer, and file input and output that all other packages share."""
 
-from softlabel.numerics.descent import minimise_nonnegative
+from softlabel.numerics.descent import minimize_nonnegative
 from softlabel.numerics.inputs import Inputs, prepare_inputs
 from softlabel.numerics.products import Products, has_bfloat16
 from softlabel.numerics.tensor_files import load_tensors, save_tensors
@@ -11,7 +11,7 @@ __all__ = [
     "Products",
     "has_bfloat16",
     "load_tensors",
-    "minimise_nonnegative",
+    "minimize_nonnegative",
     "prepare_inputs",
     "save_tensors",
     "threads_for",

@@ -1,8 +1,8 @@
-"""NPY and NPZ files, read without trust: sizes are checked before memory is taken, and nothing is ever unpickled.
+"""Readers for untrusted NPY and NPZ files: sizes are checked before memory is allocated, nothing is ever unpickled.
 
-An NPY header may declare any shape, and a member of an NPZ archive may be packed a thousand times smaller than it is.
-So what the header declares must be what the file holds, must fit into memory, and a member of more than a gibibyte that
-is packed more than 200 times smaller is refused as a decompression bomb.
+An NPY header may declare any shape, and a member of an NPZ archive may expand a thousandfold. The declared size must
+therefore match the file and fit into memory, and a member that expands more than 200 times to more than a gibibyte is
+refused as a decompression bomb.
 """
 
 import struct
@@ -33,7 +33,7 @@ def is_archive(path: Path) -> bool:
 
 
 def read_array(path: Path, *, mmap: bool = False) -> np.ndarray:
-    """The array in an NPY file; `mmap` maps it instead of reading it."""
+    """Read the array of an NPY file; with `mmap`, map it into memory instead."""
     with _readable(path, "NPY"):
         if is_archive(path):
             raise InputError(f"'{path}' is an NPZ archive, not one array: rename it to '{path.stem}.npz'")
@@ -52,7 +52,7 @@ def array_names(path: Path) -> list[str]:
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> list[np.ndarray]:
-    """These arrays of an NPZ file."""
+    """Read the named arrays of an NPZ file."""
     with _readable(path, "NPZ"), _opened(path) as archive:
         members = _members(archive, path)
         for name in names:
@@ -110,7 +110,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, what: str) -
 
 
 def _header(stream: IO[bytes], size: int, what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, order and type that an NPY header declares, checked against the number of bytes that there are."""
+    """Shape, order and dtype declared by an NPY header, checked against the number of bytes in the file."""
     stream.seek(0)
     if stream.read(6) != npy.MAGIC_PREFIX:
         raise InputError(f"{what} is not a readable NPY file: NumPy did not write it (numpy.save does)")
@@ -125,13 +125,13 @@ def _header(stream: IO[bytes], size: int, what: str) -> tuple[tuple[int, ...], b
         raise InputError(f"{what} holds values of type {dtype}: save plain arrays of numbers or text")
     if any(side < 0 for side in shape):
         raise InputError(f"{what} declares the shape {shape}: no side can be negative")
-    declared, held = dtype.itemsize, size - stream.tell()
+    declared, available = dtype.itemsize, size - stream.tell()
     for side in shape:
         declared *= side
-    if declared > held:
+    if declared > available:
         raise InputError(
             f"{what} is not a readable NPY file: it declares {readable_bytes(declared)} (shape {shape}, {dtype}) and "
-            f"holds {readable_bytes(held)}; was it written completely?"
+            f"holds {readable_bytes(available)}; was it written completely?"
         )
     if sum(side.bit_length() for side in shape) > 62:
         raise InputError(f"{what} declares the shape {shape}, which is no array")
@@ -154,7 +154,7 @@ def _values(stream: IO[bytes], shape: tuple[int, ...], order: bool, dtype: np.dt
 
 @contextmanager
 def _readable(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever reading raises into one line."""
+    """Turn any error raised while reading into an `InputError` of one line."""
     try:
         yield
     except InputError:

@@ -1,4 +1,4 @@
-"""Smooth functions of non-negative variables, minimised by L-BFGS-B."""
+"""Minimization of smooth functions of non-negative variables by L-BFGS-B."""
 
 from collections.abc import Callable
 
@@ -9,17 +9,17 @@ from threadpoolctl import threadpool_limits
 MEMORY = 60
 
 
-def minimise_nonnegative(
+def minimize_nonnegative(
     objective: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    start: np.ndarray,
+    initial: np.ndarray,
     *,
     done: Callable[[], bool],
     evaluations: int,
 ) -> None:
-    """Call `objective` (value and gradient) at better and better points q ≥ 0, until `done()` or no progress.
+    """Minimize `objective` (value and gradient) over q ≥ 0 from `initial`, until `done()` is true or progress ends.
 
-    The caller keeps what it wants of the points it saw. SciPy's own linear algebra here is small, and its
-    threads would only get in the way of those that compute the objective.
+    Nothing is returned: `objective` sees every point and stores the best. SciPy's own linear algebra is limited to one
+    thread, since its products are small and would slow down the threads that compute the objective.
     """
 
     def check(_: np.ndarray) -> None:
@@ -29,10 +29,10 @@ def minimise_nonnegative(
     with threadpool_limits(1, user_api="blas"):
         minimize(
             objective,
-            start,
+            initial,
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0, None)] * len(start),
+            bounds=[(0, None)] * len(initial),
             callback=check,
             options={"maxiter": evaluations, "maxfun": evaluations, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0},
         )

@@ -1,8 +1,8 @@
-"""Writing files: whole or not at all, and a sentence where that is not possible.
+"""Atomic writing of files, with readable errors.
 
-Every file is written under a name of its own beside its place and renamed when it is complete, so that a kill, a full
-disk or a second process at the same work leaves the old file or the new one. Its permissions are those that the umask
-gives to any new file, whichever library wrote it.
+Every file is written under a temporary name in its directory and renamed when it is complete. A killed process, a full
+disk or a second process that writes the same file therefore leaves the old file or the new one, never a part. The
+permissions are those that the umask gives to any new file, whichever library wrote it.
 """
 
 import errno
@@ -16,15 +16,15 @@ from pathlib import Path
 from softlabel.errors import InputError, SoftlabelError, require
 
 UNFINISHED = ".part"
-# what a caller can fix by naming another place
-_PLACE = {
+# errors that the caller can fix by choosing another path
+_PATH_ERRORS = {
     errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP,
     errno.EEXIST, errno.EINVAL,
 }  # fmt: skip
 
 
 class WriteError(SoftlabelError):
-    """The disk did not take a file; nothing of that file was left behind."""
+    """A file could not be written; no part of it was left behind."""
 
     def __init__(self, what: str, reason: str) -> None:
         super().__init__(f"{what} cannot be written: {reason}; free some space or choose another place")
@@ -33,7 +33,7 @@ class WriteError(SoftlabelError):
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path to write to; it becomes `path` when the block ends, and is removed if the block fails."""
+    """Yield a temporary path to write to; it is renamed to `path` on success and removed on failure."""
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         require(not path.is_dir(), f"'{path}' is a folder: choose another name")
@@ -52,46 +52,47 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write one file, made with its folder."""
+    """Write a file, and create its directory where needed."""
     with replacing(path) as part:
         part.write_bytes(content)
 
 
 def write_text(path: Path, text: str) -> None:
-    """The same for text, as UTF-8."""
+    """Write text as UTF-8, and create the directory where needed."""
     write_bytes(path, text.encode("utf-8"))
 
 
 @contextmanager
-def replacing_all(folder: Path) -> Iterator[Path]:
-    """A temporary folder to write several files into; all of them move to `folder` when the block ends, or none."""
-    with explained(folder, "folder "):
-        folder.mkdir(parents=True, exist_ok=True)
-        place = folder / f".{secrets.token_hex(6)}{UNFINISHED}"
+def replacing_all(directory: Path) -> Iterator[Path]:
+    """Yield a temporary directory; its files are moved to `directory` on success and removed on failure."""
+    with explained(directory, "folder "):
+        directory.mkdir(parents=True, exist_ok=True)
+        temporary = directory / f".{secrets.token_hex(6)}{UNFINISHED}"
         try:
-            place.mkdir()
-            yield place
-            written = sorted(place.iterdir())
+            temporary.mkdir()
+            yield temporary
+            written = sorted(temporary.iterdir())
             for file in written:
-                require(not (folder / file.name).is_dir(), f"'{folder / file.name}' is a folder: choose another name")
+                target = directory / file.name
+                require(not target.is_dir(), f"'{target}' is a folder: choose another name")
                 _settle(file)
             for file in written:
-                file.replace(folder / file.name)
+                file.replace(directory / file.name)
         finally:
             with suppress(OSError):
-                for file in place.iterdir():
+                for file in temporary.iterdir():
                     file.unlink()
-                place.rmdir()
+                temporary.rmdir()
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether a file of this name is what a killed process left of one that it was writing."""
+    """Whether this is the name of an incomplete file that a killed process left behind."""
     return name.startswith(".") and name.endswith(UNFINISHED)
 
 
 @contextmanager
 def explained(path: Path, kind: str = "") -> Iterator[None]:
-    """Turn the errors of a disk, and those of libraries that write to it, into a sentence about `path`."""
+    """Turn errors of the disk, and of libraries that write to it, into one sentence about `path`."""
     try:
         yield
     except WriteError as problem:  # of a file within
@@ -102,25 +103,25 @@ def explained(path: Path, kind: str = "") -> Iterator[None]:
         number, reason = _reason(problem)
         if reason is None:
             raise
-        if number in _PLACE:
+        if number in _PATH_ERRORS:
             raise InputError(f"{kind}'{path}' cannot be written: {reason}; choose another place") from problem
         raise WriteError(f"{kind}'{path}'", reason) from problem
 
 
 def _reason(problem: Exception) -> tuple[int | None, str | None]:
-    """Number and words of the operating system's error behind an exception; no words where there is none."""
+    """Number and message of the operating system error behind an exception; (None, None) if there is none."""
     if isinstance(problem, FileExistsError):
         return problem.errno, f"'{problem.filename}' is not a folder"
     if isinstance(problem, OSError):
         return problem.errno, problem.strerror or str(problem)
-    if type(problem).__name__ == "SafetensorError":  # it has the error in its text, e.g. "… (os error 28)"
-        found = re.search(r"os error (\d+)", str(problem))
-        return (int(found[1]), os.strerror(int(found[1]))) if found else (None, str(problem))
+    if type(problem).__name__ == "SafetensorError":  # its text contains the error, e.g. "… (os error 28)"
+        match = re.search(r"os error (\d+)", str(problem))
+        return (int(match[1]), os.strerror(int(match[1]))) if match else (None, str(problem))
     return None, None
 
 
 def _settle(file: Path, mode: int | None = None) -> None:
-    """Bring a complete file to the disk, with the permissions of any other new file."""
+    """Flush a complete file to the disk and set the permissions of any other new file."""
     with file.open("rb") as stream:
         if mode is not None and os.fstat(stream.fileno()).st_mode & 0o777 != mode:
             os.fchmod(stream.fileno(), mode)

@@ -1,11 +1,9 @@
-"""Training inputs as the engine reads them: compact, aligned, in blocks.
+"""Training inputs in the layout that the engine reads: compact, aligned, in blocks.
 
-Only what is exact is saved. Columns that are zero in every row are left out (their weights never move). Where
-there are fewer rows than columns, the rows are rotated into their own span (a gradient never leaves it), which
-plain gradient steps cannot tell from the original. Columns are padded with zeros to a multiple of 16, so that
-every row starts on a cache line.
-
-A `numpy.memmap` is never copied whole: its blocks pass through one fixed buffer.
+The layout changes no result. Columns that are zero in every row are dropped, since their weights never change. With
+fewer than half as many rows as columns, the rows are rotated into their span, which gradients never leave; plain
+gradient steps are invariant under this rotation. Columns are padded with zeros to a multiple of 16, so that every row
+begins on a cache line. A `numpy.memmap` is never copied into memory: its blocks pass through one fixed buffer.
 """
 
 from typing import Any
@@ -23,9 +21,9 @@ SCAN_BYTES = 64 << 20
 class Inputs:
     """n rows of `columns` numbers, and the linear map between them and the user's `dimension` columns.
 
-    `reduce` takes weights on the user's columns to weights on these; `expand` takes a *change* of such weights
-    back. What `reduce` loses never moves in training, so start + expand(change) are the trained weights.
-    With `bias`, a column of ones follows the last column in both; `used` columns come before the padding.
+    `reduce` maps weights on the user's columns to weights on these columns; `expand` maps a *change* of such weights
+    back. The part that `reduce` drops never changes in training, so the trained weights are initial weights +
+    expand(change). With `bias`, a column of ones follows the last column in both; `used` columns precede the padding.
     """
 
     def __init__(
@@ -53,7 +51,7 @@ class Inputs:
         return self._copied(self.source[start:stop])
 
     def batch(self, rows: Tensor) -> Tensor:
-        """The given rows as (rows, columns); valid until the next call."""
+        """The rows with these indices as (rows, columns); valid until the next call."""
         if isinstance(self.source, Tensor):
             return self.source.index_select(0, rows)
         return self._copied(self.source[rows.numpy()])
@@ -69,7 +67,7 @@ class Inputs:
     def reduce(self, weights: Tensor) -> Tensor:
         """Weights (2, rows, dimension [+1 for the bias]) as they act on these columns: (2, rows, columns), in float64.
 
-        Equal halves stay equal to the bit: each is multiplied alone, from memory aligned alike.
+        Equal halves stay bitwise equal: each is multiplied separately, from memory with the same alignment.
         """
         inner = weights[..., : self.dimension].double()
         if self.basis is not None:
@@ -100,20 +98,20 @@ class Inputs:
 def fill(block: Tensor, rows: np.ndarray, *, keep: np.ndarray | None, bias: bool) -> None:
     """Write the kept columns of `rows`, and ones for the bias, into the first columns of `block`."""
     chosen = rows if keep is None else rows[:, keep]
-    width = chosen.shape[1]
+    columns = chosen.shape[1]
     if block.dtype == torch.bfloat16:  # which NumPy does not know
-        block[:, :width] = torch.from_numpy(np.array(chosen))
+        block[:, :columns] = torch.from_numpy(np.array(chosen))
     else:
-        block.numpy()[:, :width] = chosen
+        block.numpy()[:, :columns] = chosen
     if bias:
-        block[:, width] = 1.0
+        block[:, columns] = 1.0
 
 
 def prepare_inputs(inputs: Any, *, bias: bool, dtype: torch.dtype, rotate: bool = True, compact: bool = True) -> Inputs:
-    """Check the inputs (two dimensions, finite) and lay them out for training.
+    """Check the inputs (two dimensions, finite) and arrange them for training.
 
-    `bias` appends a column of ones; `rotate=False` is for rules that a rotation would change (Adam);
-    `compact=False` keeps every column where it is.
+    `bias` appends a column of ones; `rotate=False` is for optimizers that are not invariant under rotations (Adam);
+    `compact=False` keeps every column in its position.
     """
     if not isinstance(inputs, np.memmap):
         inputs = _as_array(inputs)
@@ -133,9 +131,9 @@ def prepare_inputs(inputs: Any, *, bias: bool, dtype: torch.dtype, rotate: bool 
         fill(source, triangle.t().numpy(), keep=None, bias=bias)
         return Inputs(source, dimension=dimension, dtype=dtype, bias=bias, basis=basis)
     source = torch.zeros(rows, _padded((dimension if keep is None else len(keep)) + bias), dtype=dtype)
-    step = _scan_rows(inputs)
-    for start in range(0, rows, step):
-        fill(source[start : start + step], inputs[start : start + step], keep=keep, bias=bias)
+    size = _scan_rows(inputs)
+    for start in range(0, rows, size):
+        fill(source[start : start + size], inputs[start : start + size], keep=keep, bias=bias)
     return Inputs(source, dimension=dimension, dtype=dtype, bias=bias, keep=keep)
 
 
@@ -155,12 +153,12 @@ def _scan_rows(inputs: np.ndarray) -> int:
 
 
 def _scan(inputs: np.ndarray) -> np.ndarray:
-    """Which columns are ever non-zero; raises on the first NaN or infinity, naming its place."""
+    """Which columns have a nonzero value; raises on the first NaN or infinity, naming its row and column."""
     nonzero = np.zeros(inputs.shape[1], dtype=bool)
     rows = _scan_rows(inputs)
     for start in range(0, inputs.shape[0], rows):
         part = np.asarray(inputs[start : start + rows])
-        # A sum is finite only if every term is (overflow is looked at closely below).
+        # A sum is finite only if every term is; an overflow of finite values is recognized below.
         with np.errstate(over="ignore", invalid="ignore"):
             total = part.sum(dtype=np.float64)
         if not np.isfinite(total):

@@ -1,7 +1,7 @@
-"""Files that are read: a path is the literal name of a regular file on this machine, and memory is checked before use.
+"""Checks of files that users name, before they are read.
 
-Every reader of users' files goes through `require_regular_file`, so that a named pipe cannot make it wait forever, and
-through `require_memory`, so that a small file cannot ask for more memory than there is.
+Every reader of a user's file calls `require_regular_file`, so that a named pipe cannot block it forever, and
+`require_memory`, so that a small file cannot demand more memory than there is.
 """
 
 import os
@@ -23,7 +23,7 @@ _KINDS = {
 
 
 def local_path(name: str | Path) -> Path:
-    """The path as it is written; where there is no such file, a leading '~' stands for the home directory."""
+    """The path as written; if it does not exist, a leading '~' is replaced by the home directory."""
     path = Path(name)
     if not str(name).startswith("~") or os.path.lexists(path):
         return path
@@ -34,9 +34,9 @@ def local_path(name: str | Path) -> Path:
 
 
 def require_regular_file(path: str | Path, what: str = "") -> Path:
-    """The path itself if it is a regular file that has content; anything else is an `InputError`.
+    """The path, if it is a regular file that is not empty; otherwise raise `InputError`.
 
-    what    put in front of the path in messages, e.g. "teacher "
+    `what` precedes the path in messages, e.g. "teacher ".
     """
     path = Path(path)
     try:
@@ -56,7 +56,7 @@ def require_regular_file(path: str | Path, what: str = "") -> Path:
 
 
 def read_content(path: Path, what: str = "") -> bytes:
-    """All bytes of a regular file that fits into memory."""
+    """Read all bytes of a regular file that fits into memory."""
     require_regular_file(path, what)
     require_memory(path.stat().st_size, f"{what}'{path}'")
     try:
@@ -66,14 +66,14 @@ def read_content(path: Path, what: str = "") -> bytes:
 
 
 def reason_of(problem: BaseException) -> str:
-    """What an exception says, in one line."""
+    """The message of an exception, in one line."""
     text = getattr(problem, "strerror", None) or str(problem).strip()
     return (str(text).splitlines() or [type(problem).__name__])[0]
 
 
 @contextmanager
 def silent_stderr() -> Iterator[None]:
-    """Keep native libraries from writing to the standard error stream (they do when they fail)."""
+    """Suppress what native libraries write to the standard error stream when they fail."""
     try:
         sys.stderr.flush()
         kept = os.dup(2)

@@ -1,7 +1,7 @@
-"""The two matrix products of a training step, in the precision asked for.
+"""The two matrix products of a training step, in a chosen precision.
 
 `forward` is W Xᵀ (neurons × examples), `accumulate` adds G X (neurons × inputs) to a running sum. Sums over
-examples always stand in the weights' own precision; with bfloat16 only the factors of a product are rounded.
+examples are always kept in the precision of the weights; with bfloat16 only the factors of a product are rounded.
 """
 
 import torch
@@ -11,13 +11,13 @@ from softlabel.errors import InputError
 
 
 def has_bfloat16() -> bool:
-    """Whether this processor multiplies bfloat16 natively."""
+    """Whether this processor has native bfloat16 products."""
     probes = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(bool(getattr(torch.cpu, probe, lambda: False)()) for probe in probes)
 
 
 class Products:
-    """Products of one training run; `precision` is float32, float64 or bfloat16."""
+    """Matrix products of one training run; `precision` is float32, float64 or bfloat16."""
 
     def __init__(self, precision: str) -> None:
         if precision == "bfloat16" and not has_bfloat16():
@@ -32,7 +32,7 @@ class Products:
         """out[h] = weights[h] @ blockᵀ for both halves h; equal halves give equal bits.
 
         weights (2, rows, columns) in `input_dtype`, block (examples, columns), out (2, rows, examples).
-        One product a half, of one shape: a symmetric start then cancels exactly.
+        Both halves use products of the same shape, so the halves of a symmetric initialization cancel exactly.
         """
         for half in range(2):
             if self.rounded:

@@ -1,4 +1,4 @@
-"""Tensors by name in a safetensors file, with a format that says what they are."""
+"""Named tensors in safetensors files, whose metadata name the kind of file."""
 
 import math
 from collections.abc import Iterator, Mapping, Set
@@ -22,7 +22,7 @@ DTYPES = (torch.float64, torch.float32, torch.float16, torch.int64, torch.int32,
 
 
 def save_tensors(path: Path | str, tensors: Mapping[str, Tensor], kind: str, metadata: Mapping[str, str]) -> None:
-    """Write tensors and metadata, marked as this kind of file, whole or not at all."""
+    """Write tensors and metadata atomically, marked as this kind of file."""
     from safetensors.torch import save_file
 
     with replacing(Path(path)) as part:
@@ -31,7 +31,7 @@ def save_tensors(path: Path | str, tensors: Mapping[str, Tensor], kind: str, met
 
 @contextmanager
 def opened_tensors(path: Path | str, what: str, remedy: str = "") -> "Iterator[safe_open]":
-    """A safetensors file; whatever goes wrong while it is open is an `InputError`."""
+    """Open a safetensors file; any error while it is open becomes an `InputError`."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -56,11 +56,11 @@ def read_tensors(
     finite: bool = False,
     outdated: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a file of this kind.
+    """Read tensors and metadata of a file of this kind.
 
     what        names the file in errors, e.g. "two-layer student"
-    finite      whether numbers that are not finite are an error
-    outdated    earlier formats that are no longer read, each with the reason
+    finite      whether values that are not finite are an error
+    outdated    earlier formats that are no longer supported, each with the reason
     """
     with opened_tensors(path, what, remedy) as file:
         metadata = file.metadata() or {}
@@ -79,7 +79,7 @@ def read_tensors(
 
 
 def number(metadata: Mapping[str, str], key: str, path: Path | str) -> float:
-    """A finite number that the metadata of a file give."""
+    """A finite number from the metadata of a file."""
     try:
         value = float(metadata[key])
     except (KeyError, ValueError):
@@ -97,7 +97,7 @@ def load_tensors(
     optional: Set[str] = frozenset(),
     outdated: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The same, where the names of its tensors are known and their numbers must be finite."""
+    """Like `read_tensors`, with required and optional tensor names; all values must be finite."""
     tensors, metadata = read_tensors(path, kind, what, finite=True, outdated=outdated)
     if not required <= set(tensors) <= required | optional:
         raise InputError(f"'{path}' is a safetensors file, but not one of a {what}")

@@ -1,23 +1,23 @@
-"""How many threads a computation is worth."""
+"""The number of threads that suits a computation."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 
-WORTH_SHARING = 2e8  # floating-point operations between two meetings of the threads
+WORTH_SHARING = 2e8  # floating-point operations between two synchronizations of the threads
 
 
 def threads_worth(flops: float, available: int) -> int:
-    """Threads for steps of so many operations: one, or all that are available."""
+    """The number of threads for steps of `flops` operations: one, or all that are available."""
     return 1 if flops < WORTH_SHARING else available
 
 
 @contextmanager
 def threads_for(flops: float) -> Iterator[None]:
-    """One thread for steps of so few operations that threads would mostly wait for each other, else all.
+    """Use one thread within this context if steps have few operations, else all threads.
 
-    On a busy machine such waiting can take many times longer than the work itself.
+    Threads that share small steps mostly wait for each other, on a busy machine many times longer than they compute.
     """
     before = torch.get_num_threads()
     if flops < WORTH_SHARING:

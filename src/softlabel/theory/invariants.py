@@ -1,11 +1,11 @@
-"""What a run of projected gradient descent can check about itself, step by step.
+"""Checks of every step of a run of projected gradient descent against the theorems.
 
-Deterministic for any width and seed, with W̄ = W(0) + U, U_j = (a_j/√m)·s·v(w_j(0)) (s = κ soft, s = B hard), ρ' = ½
+These hold for any width and seed, with W̄ = W(0) + U, U_j = (a_j/√m)·s·v(w_j(0)) (s = κ soft, s = B hard), ρ' = ½
 (soft) or ρ (hard), f^t the network with the activations of step t:
 
     start          f(W(0)) = 0
     radius         max_j ‖w_j − w_j(0)‖√m/B ≤ 1
-    update         W(t+1) is the projection of W(t) − η∇R(W(t)), with ∇R computed here anew
+    update         W(t+1) is the projection of W(t) − η∇R(W(t)), with ∇R computed independently here
     gradient       ‖∇R‖² ≤ ρ'R
     descent        (2η − ρ'η²) R(W(t)) ≤ ‖W(t) − W̄‖² − ‖W(t+1) − W̄‖² + 2η R^t(W̄)       refined form of (16)
     descent, (16)  (2η − η²) R(W(t)) ≤ … + η²H           as printed, η ≤ 1, H the labels' mean entropy
@@ -13,12 +13,12 @@ Deterministic for any width and seed, with W̄ = W(0) + U, U_j = (a_j/√m)·s·
     drift          |f^t(W̄) − f⁰(W̄)| ≤ (s + max(s, B))‖x‖N_i/m, N_i the pairs within that band
     error          R ≤ R^KL/ψ(κγ) with γ = min_i y_i z_i of the labels used (soft), R ≤ R^h/ln 2 (hard)
 
-With high probability over the start: Lemma 6's |f⁰(U) − s z| ≤ s√(2 ln(2n/δ)/m), N_i below Hoeffding's bound,
-R^t(W̄) ≤ θβ. After the fact, from the measured R^t(W̄):  mean R ≤ (‖W(0) − W̄‖²/(ηT) + 2·mean R^t(W̄))/(2 − ρ'η).
+With high probability over the initialization: Lemma 6's |f⁰(U) − s z| ≤ s√(2 ln(2n/δ)/m), N_i below Hoeffding's bound,
+R^t(W̄) ≤ θβ. After the run, from the measured R^t(W̄):  mean R ≤ (‖W(0) − W̄‖²/(ηT) + 2·mean R^t(W̄))/(2 − ρ'η).
 
-That needs 2 − ρ'η > 0, that is η < 4 (soft) or η < 2/ρ = 4.91 (hard): a larger step is refused. What is compared was
-computed in float64; each check is allowed as much as rounding can do to it, by forward error bounds from the sizes met
-(`theory.run_rounding`), and the certificate includes what the descent inequalities were allowed in all.
+The last needs 2 − ρ'η > 0, that is η < 4 (soft) or η < 2/ρ = 4.91 (hard): a larger learning rate is refused. Everything
+is computed in float64. Each check allows for the rounding error of its quantities, bounded by forward error analysis
+(`theory.run_rounding`), and the certificate includes the sum of what the descent inequalities were allowed.
 """
 
 import math
@@ -34,15 +34,15 @@ from softlabel.theory.bounds.scalars import RHO, coin_divergence
 from softlabel.theory.bounds.setting import Setting
 from softlabel.theory.run_rounding import UNIT_ROUNDOFF, RunRounding
 
-LARGEST = 1e150  # of a radius: its square is a number
+LARGEST = 1e150  # largest radius: its square is finite
 
 
 @dataclass(frozen=True)
 class Check:
-    """One inequality, left ≤ right, over a whole run.
+    """One inequality, left ≤ right, over all steps of a run.
 
-    `worst` is the left − right that came nearest to failing, at step `step`; it `holds` when that is at most
-    `allowance`, what rounding can do to it.
+    `worst` is the left − right that came closest to failing, at step `step`. The check `holds` if `worst` is at most
+    `allowance`, the bound on its rounding error.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Count:
-    """A statement that holds with high probability: how many of its cases failed, and what theory allows."""
+    """A statement that holds with high probability: its number of cases, and how many of them failed."""
 
     name: str
     cases: int
@@ -70,9 +70,9 @@ class Count:
 
 @dataclass(frozen=True)
 class Certificate:
-    """mean R(W(t)) as bounded after the fact and as measured, and the same for the classification error.
+    """The mean loss R(W(t)): bounded after the run and measured, and the same for the classification error.
 
-    `comparison` is the mean R^t(W̄); `rounding` is the part of `bound` that makes up for rounding.
+    `comparison` is the mean R^t(W̄); `rounding` is the part of `bound` that accounts for rounding errors.
     """
 
     bound: float
@@ -89,32 +89,37 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What is fixed before the first step.
+    """Data and settings of a run.
 
-    x (n, d), y = ±1 (n,), z the teacher's κ-free logits (n,); start (m, d) and signs (m,) of the student, v (m, d) the
-    teacher's v at the start; arm "soft" learns p = μ(κz), "hard" y.
+    x           (n, d) inputs
+    y           (n,) labels ±1
+    z           (n,) the teacher's logits before the factor κ
+    init        (m, d) initial hidden weights of the student
+    signs       (m,) its output signs
+    v           (m, d) the teacher's v at the initial weights
+    arm         "soft" trains on p = μ(κz), "hard" on y
     """
 
     x: np.ndarray
     y: np.ndarray
     z: np.ndarray
-    start: np.ndarray
+    init: np.ndarray
     signs: np.ndarray
     v: np.ndarray
     arm: Literal["soft", "hard"]
     radius: float
-    step: float
+    learning_rate: float
     kappa: float = 1.0
     delta: float = 0.05
     share: float = 0.5
     beta: float | None = None
 
     def __post_init__(self) -> None:
-        check_run(self.arm, self.radius, self.step, n=len(self.x), kappa=self.kappa, delta=self.delta)
+        check_run(self.arm, self.radius, self.learning_rate, n=len(self.x), kappa=self.kappa, delta=self.delta)
 
     @property
     def size(self) -> float:
-        """s: how far W̄ is from W(0), times √m."""
+        """s: the distance of W̄ from W(0), times √m."""
         return self.kappa if self.arm == "soft" else self.radius
 
     @property
@@ -127,14 +132,14 @@ class Run:
 
 
 def curvature(arm: str) -> float:
-    """ρ' with ‖∇R‖² ≤ ρ'R: ½ for soft labels, ρ = 0.407… for hard ones."""
+    """ρ' with ‖∇R‖² ≤ ρ'R: ½ for soft labels, ρ = 0.407… for hard labels."""
     return 0.5 if arm == "soft" else RHO
 
 
 def check_run(
-    arm: str, radius: float | None, step: float | None, *, n: int, kappa: float = 1.0, delta: float = 0.05
+    arm: str, radius: float | None, learning_rate: float | None, *, n: int, kappa: float = 1.0, delta: float = 0.05
 ) -> None:
-    """Raise unless the theorem covers a run with these settings; a radius or step of None is not looked at."""
+    """Raise unless the theorem covers a run with these settings; a radius or learning rate of None is not checked."""
     require(arm in ("soft", "hard"), f"arm must be 'soft' or 'hard', got '{arm}'")
     Setting(n=n, delta=delta, kappa=kappa)
     if radius is not None:
@@ -143,61 +148,63 @@ def check_run(
             arm == "hard" or kappa <= radius,
             f"radius must be at least kappa ({kappa}), so that the teacher's weights lie within it, got {radius}",
         )
-    if step is not None:
+    if learning_rate is not None:
         largest = 2 / curvature(arm)
         require(
-            0 < step < largest,
-            f"step must lie in (0, {largest:.4g}) with {arm} labels, got {step}: the certificate divides by 2 − ρ'η, "
-            f"ρ' = {curvature(arm):.4g}, and says nothing where that is not positive",
+            0 < learning_rate < largest,
+            f"learning_rate must lie in (0, {largest:.4g}) with {arm} labels, got {learning_rate}: the certificate "
+            f"divides by 2 − ρ'η, ρ' = {curvature(arm):.4g}, which must be positive",
         )
         reach = kappa if arm == "soft" or radius is None else radius
         require(
-            reach**2 / step < math.inf,
-            f"step is too small for this radius, got {step}: B²/η, which the certificate contains, is not a number",
+            reach**2 / learning_rate < math.inf,
+            f"learning_rate is too small for this radius, got {learning_rate}: B²/η in the certificate overflows",
         )
 
 
 class Invariants:
-    """Watches a run: `observe(t, weights, logits)` at t = 0, 1, …, T, then `checks`, `counts`, `certificate`."""
+    """Checks a run: call `check_step` at t = 0, 1, …, T, then `checks`, `counts` and `certificate`."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        m = len(run.start)
+        m = len(run.init)
         self.width = m
-        self.rounding = RunRounding(run.x, run.start, run.radius, run.step)
+        self.rounding = RunRounding(run.x, run.init, run.radius, run.learning_rate)
         self.norms = self.rounding.norms
-        self.reach = run.start + run.signs[:, None] / math.sqrt(m) * run.size * run.v  # W̄
+        self.reach = run.init + run.signs[:, None] / math.sqrt(m) * run.size * run.v  # W̄
         self.reach_sizes = np.linalg.norm(self.reach, axis=1)
-        start_products = run.x @ run.start.T  # (n, m)
+        init_products = run.x @ run.init.T  # (n, m)
         self.reach_products = run.x @ self.reach.T
-        self.active_start = start_products > 0
+        self.active_init = init_products > 0
         limit = self.norms[:, None] * run.radius / math.sqrt(m)
-        self.pairs_in_band = (np.abs(start_products) <= limit)[:, : m // 2].sum(axis=1)  # N_i: pairs share their start
-        # w_j(t) is within B/√m of its start up to rounding, and so are the products that say what flipped
-        farthest = self.rounding.starts + run.radius / math.sqrt(m)
+        self.pairs_in_band = (np.abs(init_products) <= limit)[:, : m // 2].sum(
+            axis=1
+        )  # N_i: a pair shares its initial weights
+        # w_j(t) is within B/√m of w_j(0) up to rounding; `slack` is the error of the products that determine flips
+        farthest = self.rounding.init_norms + run.radius / math.sqrt(m)
         slack = 2 * self.rounding.products(farthest) + self.norms[:, None] * self.rounding.distance(farthest)
-        self.band = np.abs(start_products) <= limit + slack
+        self.band = np.abs(init_products) <= limit + slack
         self.slack = slack.max(axis=1)
-        self.output_start = self._linear(self.active_start, self.reach_products)
+        self.output_init = self._linear(self.active_init, self.reach_products)
         self.entropy = float(np.mean(entr(run.targets) + entr(1 - run.targets)))
         self._worst: dict[str, tuple[float, int, float]] = {}
         self._previous: _Step | None = None
         self._losses: list[float] = []
         self._errors: list[float] = []
         self._comparisons: list[float] = []
-        self._allowed = 0.0  # in all descent inequalities
+        self._allowed = 0.0  # sum over the descent inequalities
         self._steps = -1
 
-    def observe(self, t: int, weights: np.ndarray, logits: np.ndarray) -> None:
-        """Weights (m, d) before step t, and the network's own outputs f (n,) with them."""
+    def check_step(self, t: int, weights: np.ndarray, logits: np.ndarray) -> None:
+        """Check step t, given the weights (m, d) before it and the network's outputs f (n,) with these weights."""
         run, m, rounding = self.run, self.width, self.rounding
-        require(t == self._steps + 1, f"steps must be observed one by one: {t} after {self._steps}")
+        require(t == self._steps + 1, f"steps must be checked in order: got {t} after {self._steps}")
         self._steps = t
         sizes = np.linalg.norm(weights, axis=1)
         if t == 0:
             self._record("start", float(np.abs(logits).max()), 0.0, t)
         scale = math.sqrt(m) / run.radius
-        distances = np.linalg.norm(weights - run.start, axis=1) * scale
+        distances = np.linalg.norm(weights - run.init, axis=1) * scale
         farthest = int(distances.argmax())
         allowed = float(rounding.distance(sizes)[farthest]) * scale
         self._record("radius", float(distances[farthest]), 1.0, t, allowed)
@@ -214,7 +221,7 @@ class Invariants:
         slope_error = 2 * length * error + error**2  # of ‖∇R‖²
         self._record("gradient", length**2, run.curvature * loss, t, slope_error + run.curvature * loss_error)
 
-        flipped = active != self.active_start
+        flipped = active != self.active_init
         self._record("flips", float((flipped & ~self.band).sum()), 0.0, t)
         comparison, comparison_error = self._drift(active, t)
         wrong = float(np.mean(run.y * logits <= 0))
@@ -232,11 +239,11 @@ class Invariants:
             loss=loss,
             comparison=comparison,
             square=square,
-            expected=self._projected(weights - run.step * gradient),
+            expected=self._projected(weights - run.learning_rate * gradient),
             reach=rounding.update(sizes, row_lengths, row_error),
-            allowed=2 * (2 * run.step + run.curvature * run.step**2) * loss_error
-            + 2 * run.step * comparison_error
-            + run.step**2 * slope_error
+            allowed=2 * (2 * run.learning_rate + run.curvature * run.learning_rate**2) * loss_error
+            + 2 * run.learning_rate * comparison_error
+            + run.learning_rate**2 * slope_error
             + square_error,
         )
         self._losses.append(loss)
@@ -244,7 +251,7 @@ class Invariants:
         self._comparisons.append(comparison)
 
     def _drift(self, active: np.ndarray, t: int) -> tuple[float, float]:
-        """Check f^t(W̄) against f⁰(W̄); R^t(W̄) and its error."""
+        """Check f^t(W̄) against f⁰(W̄); returns R^t(W̄) and its error."""
         run, m = self.run, self.width
         output = self._linear(active, self.reach_products)
         output_error = self.rounding.outputs(self.reach_sizes)
@@ -252,13 +259,13 @@ class Invariants:
         right = (run.size + max(run.size, run.radius)) * self.norms * share
         rounded = 2 * UNIT_ROUNDOFF * float(self.reach_sizes.max()) * self.norms
         allowed = 2 * output_error + math.sqrt(m) * (self.slack + rounded) * share
-        drift = np.abs(output - self.output_start)
+        drift = np.abs(output - self.output_init)
         worst = int((drift - right - allowed).argmax())
         self._record("drift", float(drift[worst]), float(right[worst]), t, float(allowed[worst]))
         return self._loss(output, output_error)
 
     def _follow(self, before: "_Step", weights: np.ndarray, square: float, square_error: float, t: int) -> None:
-        """Whether the step that led here is the projected one, and the two forms of (16) for it."""
+        """Check that the last step was the projected gradient step, and both forms of (16) for it."""
         run = self.run
         off = np.linalg.norm(weights - before.expected, axis=1)
         worst = int((off - before.reach).argmax())
@@ -267,28 +274,30 @@ class Invariants:
         outside = float(np.linalg.norm(self.rounding.outside(self.reach_sizes)))
         moved = 2 * (math.sqrt(before.square) + reach) * (reach + outside)
         allowed = before.allowed + moved + square_error
-        right = before.square - square + 2 * run.step * before.comparison
-        left = (2 * run.step - run.curvature * run.step**2) * before.loss
+        right = before.square - square + 2 * run.learning_rate * before.comparison
+        left = (2 * run.learning_rate - run.curvature * run.learning_rate**2) * before.loss
         self._record("descent", left, right, t - 1, allowed)
         self._allowed += allowed + 8 * UNIT_ROUNDOFF * (left + before.square + square)
-        if run.step <= 1:
-            printed = right + run.step**2 * self.entropy
-            self._record("descent, (16)", (2 * run.step - run.step**2) * before.loss, printed, t - 1, allowed)
+        if run.learning_rate <= 1:
+            printed = right + run.learning_rate**2 * self.entropy
+            self._record(
+                "descent, (16)", (2 * run.learning_rate - run.learning_rate**2) * before.loss, printed, t - 1, allowed
+            )
 
     def _projected(self, weights: np.ndarray) -> np.ndarray:
-        change = weights - self.run.start
+        change = weights - self.run.init
         limit = self.run.radius / math.sqrt(self.width)
         distance = np.linalg.norm(change, axis=1, keepdims=True)
-        return self.run.start + change * (limit / np.maximum(distance, limit))
+        return self.run.init + change * (limit / np.maximum(distance, limit))
 
     def _linear(self, active: np.ndarray, products: np.ndarray) -> np.ndarray:
-        """f with weights whose products with x are given, and with the given activations."""
+        """f from the activations and the products of weights and inputs, both (n, m)."""
         return (active * products) @ self.run.signs / math.sqrt(self.width)
 
     def _loss(self, logits: np.ndarray, output_error: np.ndarray) -> tuple[float, float]:
-        """The mean loss at outputs f, and its error where those are off by `output_error`.
+        """The mean loss at outputs f, and its error if the outputs have the error `output_error`.
 
-        Soft: with δ = f − κz, KL = ln(1 + p(e^δ − 1)) − pδ, which keeps its digits where f is near κz; for |δ| > 1 the
+        Soft: with δ = f − κz, KL = ln(1 + p(e^δ − 1)) − pδ, which is accurate where f is near κz; for |δ| > 1 the
         difference of the two ln(1 + e^·). Hard: ln(1 + e^{−yf}).
         """
         run, p = self.run, self.run.targets
@@ -307,7 +316,7 @@ class Invariants:
         return float(np.mean(value)), self.rounding.loss(residual, output_error, np.abs(apart), size)
 
     def _error_constant(self) -> float | None:
-        """What turns a mean loss into a bound on the error; None where the teacher errs or κγ is too small for ψ."""
+        """The factor from a mean loss to a bound on the error; None if the teacher errs or ψ(κγ) underflows."""
         if self.run.arm == "hard":
             return 1 / math.log(2)
         gamma = float((self.run.y * self.run.z).min())
@@ -315,9 +324,9 @@ class Invariants:
         return 1 / divergence if divergence > 1 / LARGEST else None
 
     def _record(self, name: str, left: float, right: float, t: int, allowed: float = 0.0) -> None:
-        """Note left ≤ right + allowed at step t; to what is allowed comes the rounding of the last few operations.
+        """Record left ≤ right + allowed at step t; the rounding of the last few operations is added to `allowed`.
 
-        Without allowance it is left ≤ right to the bit: counts, and f(W(0)) = 0.
+        With `allowed` = 0 the comparison is exact: counts, and f(W(0)) = 0.
         """
         excess = left - right
         if allowed > 0:
@@ -326,38 +335,38 @@ class Invariants:
             self._worst[name] = (excess, t, allowed)
 
     def checks(self) -> list[Check]:
-        """The deterministic checks, each with the worst it saw."""
+        """The deterministic checks, each with its worst step."""
         return [
             Check(name, worst, worst <= allowed, step, FORMULAS[name], allowed)
             for name, (worst, step, allowed) in self._worst.items()
         ]
 
     def counts(self) -> list[Count]:
-        """The statements that hold with high probability over the start."""
+        """The statements that hold with high probability over the initialization."""
         run, m, n = self.run, self.width, len(self.run.x)
-        features = self._linear(self.active_start, run.x @ (self.reach - run.start).T)
+        features = self._linear(self.active_init, run.x @ (self.reach - run.init).T)
         deviation = np.abs(features - run.size * run.z) - feature_deviation(m, n, run.delta, run.size)
         expected = m / 2 * (band_probability(m, run.radius) + math.sqrt(math.log(n / run.delta) / m))
         crowd = self.pairs_in_band - expected
-        found = [
+        counts = [
             _count("features", deviation, "Lemma 6: |f⁰(U) − s z| ≤ s√(2 ln(2n/δ)/m)"),
             _count("band", crowd, "N_i ≤ (m/2)(erf(B/√(2m)) + √(ln(n/δ)/m))"),
         ]
         if run.beta is not None:
             over = np.array(self._comparisons) - run.share * run.beta
-            found.append(_count("comparison", over, "R^t(W̄) ≤ θβ at every step"))
-        return found
+            counts.append(_count("comparison", over, "R^t(W̄) ≤ θβ at every step"))
+        return counts
 
     def certificate(self) -> Certificate:
-        """The bound on mean R over t < T that the run itself proves, beside what was measured."""
+        """The bound on the mean of R over t < T that the run proves, and the measured mean."""
         steps = self._steps
         require(steps >= 1, "a certificate needs at least one step")
         comparison = float(np.mean(self._comparisons[:steps]))
-        distance = math.sqrt(float(np.sum((self.run.start - self.reach) ** 2)))
-        step, slack = self.run.step, 2 - self.run.curvature * self.run.step
-        plain = mean_loss(step, steps, distance, comparison, self.run.curvature)
-        # the allowances of the steps, summed as the inequalities are; the last operations, where 2 − ρ'η may cancel
-        rounding = self._allowed / steps / step / slack + (steps + 32) * UNIT_ROUNDOFF * plain / min(1.0, slack)
+        distance = math.sqrt(float(np.sum((self.run.init - self.reach) ** 2)))
+        eta, slack = self.run.learning_rate, 2 - self.run.curvature * self.run.learning_rate
+        plain = mean_loss(eta, steps, distance, comparison, self.run.curvature)
+        # the allowances of all steps, and the rounding of the last operations, where 2 − ρ'η may cancel
+        rounding = self._allowed / steps / eta / slack + (steps + 32) * UNIT_ROUNDOFF * plain / min(1.0, slack)
         bound = plain + rounding
         constant = self._error_constant()
         return Certificate(
@@ -372,10 +381,10 @@ class Invariants:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """What the check of a step needs of the weights before it.
+    """Quantities before a step that the check of the step needs.
 
-    R, R^t(W̄), ‖W − W̄‖²; where the step should lead and how far off rounding may be (τ, by neuron); what the descent
-    inequality is allowed for the quantities known before the step.
+    R, R^t(W̄), ‖W − W̄‖²; the expected weights after the step and their rounding error (τ, per neuron); the allowance
+    of the descent inequality for quantities known before the step.
     """
 
     loss: float

@@ -11,8 +11,8 @@ and for σ = erf, with s = 1 + 2‖x‖², s' = 1 + 2‖x'‖²:
     gradient   x·x' (4/π)/r,             r² = s s' − 4 (x·x')² = s + s' − 1 + 4 (‖x‖‖x'‖ sin θ)²
     output     (2/π) arcsin(2 x·x'/√(s s')) = (2/π) arctan(2 x·x'/r)
 
-`kernel_matrix` is dense; `kernel_product` and `kernel_form` never hold more than a few blocks. An angle near 0 or π is
-taken from the difference of the two directions, since its cosine has lost it to rounding.
+`kernel_matrix` is dense; `kernel_product` and `kernel_form` hold only a few blocks at a time. An angle near 0 or π is
+computed from the difference of the two directions, since rounding has destroyed it in the cosine.
 """
 
 import math
@@ -23,16 +23,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.errors import InputError, unknown
+from softlabel.errors import InputError, require, unknown
 from softlabel.numerics import prepare_inputs
 
 BLOCK = 1024
-NEAR = {torch.float32: 5e-4, torch.float64: 1e-8}  # 1 − |cos θ| below which the angle is computed anew
+NEAR = {torch.float32: 5e-4, torch.float64: 1e-8}  # 1 − |cos θ| below which the angle is computed from differences
 KINDS = ("gradient", "output", "both")
 
 
 class Kernel:
-    """One kernel between blocks of rows; `kind` is gradient, output or both, `activation` relu or erf."""
+    """A kernel between blocks of rows; `kind` is gradient, output or both, `activation` relu or erf."""
 
     def __init__(self, kind: str = "gradient", activation: str = "relu") -> None:
         if kind not in KINDS:
@@ -43,11 +43,11 @@ class Kernel:
         self.kind, self.activation = kind, activation
         self._formula = formulas[activation]
 
-    def between(self, rows: "Rows", columns: "Rows", same: bool, out: Tensor | None = None) -> Tensor:
-        """The block K(rows, columns), into `out` if given; `same` says that both are the same examples."""
+    def between(self, rows: "KernelRows", columns: "KernelRows", same: bool, out: Tensor | None = None) -> Tensor:
+        """The block K(rows, columns), written to `out` if it is not None; `same` if both are the same examples."""
         return self._formula(rows, columns, same, out)
 
-    def _relu(self, rows: "Rows", columns: "Rows", same: bool, out: Tensor | None) -> Tensor:
+    def _relu(self, rows: "KernelRows", columns: "KernelRows", same: bool, out: Tensor | None) -> Tensor:
         opposite, beyond = _angles(rows, columns, same)  # −cos θ, π − θ
         if self.kind == "gradient":
             value = opposite.mul_(beyond).mul_(-rows.norms[:, None] / (2 * math.pi))
@@ -57,7 +57,7 @@ class Kernel:
             value.mul_(rows.norms[:, None] / (2 * math.pi))
         return torch.mul(value, columns.norms, out=out)
 
-    def _erf(self, rows: "Rows", columns: "Rows", same: bool, out: Tensor | None) -> Tensor:
+    def _erf(self, rows: "KernelRows", columns: "KernelRows", same: bool, out: Tensor | None) -> Tensor:
         opposite, beyond = _angles(rows, columns, same)
         lengths = rows.norms[:, None] * columns.norms
         root = beyond.sin_().mul_(lengths).mul_(2).square_()
@@ -68,21 +68,21 @@ class Kernel:
         return torch.add(gradient.mul_(4 / math.pi), output.mul_(2 / math.pi), out=out)
 
 
-class Rows:
+class KernelRows:
     """Examples as unit directions and norms."""
 
     def __init__(self, directions: Tensor, norms: Tensor) -> None:
         self.directions, self.norms = directions, norms
 
-    def __getitem__(self, part: slice) -> "Rows":
-        return Rows(self.directions[part], self.norms[part])
+    def __getitem__(self, part: slice) -> "KernelRows":
+        return KernelRows(self.directions[part], self.norms[part])
 
     def __len__(self) -> int:
         return len(self.norms)
 
     @classmethod
-    def of(cls, inputs: Any, dtype: torch.dtype, compact: bool = True) -> "Rows":
-        """Check and lay out inputs (n, d)."""
+    def from_inputs(cls, inputs: Any, dtype: torch.dtype, compact: bool = True) -> "KernelRows":
+        """Check inputs (n, d) and convert them."""
         table = prepare_inputs(inputs, bias=False, dtype=dtype, compact=compact, rotate=compact)
         source = table.source
         if not isinstance(source, Tensor):
@@ -92,7 +92,7 @@ class Rows:
         return cls(directions, norms.to(dtype))
 
 
-def _angles(rows: Rows, columns: Rows, same: bool) -> tuple[Tensor, Tensor]:
+def _angles(rows: KernelRows, columns: KernelRows, same: bool) -> tuple[Tensor, Tensor]:
     """−cos θ and π − θ between rows and columns.
 
     An angle near 0 or π is computed from the rows themselves, θ = 2 atan2(‖u − v‖, ‖u + v‖).
@@ -100,7 +100,7 @@ def _angles(rows: Rows, columns: Rows, same: bool) -> tuple[Tensor, Tensor]:
     opposite = torch.empty(len(rows), len(columns), dtype=rows.norms.dtype)
     torch.addmm(opposite, rows.directions, columns.directions.t(), beta=0, alpha=-1, out=opposite)
     if same:
-        opposite.fill_diagonal_(0)  # a row with itself: set below
+        opposite.fill_diagonal_(0)  # a row with itself: assigned below
     limit = 1 - NEAR[opposite.dtype]
     smallest, largest = torch.aminmax(opposite) if opposite.numel() else (0.0, 0.0)
     if smallest >= -limit and largest <= limit:
@@ -118,8 +118,8 @@ def _angles(rows: Rows, columns: Rows, same: bool) -> tuple[Tensor, Tensor]:
     return opposite, beyond
 
 
-def _split(places: tuple[Tensor, ...], size: int = 65536) -> Iterator[tuple[Tensor, Tensor]]:
-    rows, columns = places
+def _split(indices: tuple[Tensor, ...], size: int = 65536) -> Iterator[tuple[Tensor, Tensor]]:
+    rows, columns = indices
     yield from zip(rows.split(size), columns.split(size), strict=True)
 
 
@@ -131,21 +131,42 @@ def kernel_matrix(
     activation: str = "relu",
     precision: str = "float64",
 ) -> np.ndarray:
-    """K(inputs, others) as a dense (n, n') array; without `others`, K(inputs, inputs)."""
+    """Compute the kernel of an infinitely wide two-layer network as a dense matrix.
+
+    The network is f(x) = (1/√m) Σ_j a_j σ(w_j·x) with w_j ~ N(0, I), in the limit of m → ∞. For matrices that do not
+    fit into memory, see `softlabel.theory.kernel.kernel_product`.
+
+    Parameters
+    ----------
+    inputs : array-like of shape (n, d)
+        Examples of the rows.
+    others : array-like of shape (n', d), optional
+        Examples of the columns. Default: the inputs themselves.
+    kind : {"gradient", "output", "both"}
+        Which layers are trained: the hidden layer, the output layer, or both (the neural tangent kernel).
+    activation : {"relu", "erf"}
+        Activation σ.
+    precision : {"float64", "float32"}
+        Precision of the computation and of the result.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, n')
+        The kernel between every row of `inputs` and every row of `others`.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> sl.kernel_matrix([[1.0, 0.0], [1.0, 1.0]]).round(4)
+    array([[0.5  , 0.375],
+           [0.375, 1.   ]])
+    """
     kernel, dtype = Kernel(kind, activation), _dtype(precision)
     if others is None:
-        rows = Rows.of(inputs, dtype)
-        out = torch.empty(len(rows), len(rows), dtype=dtype)
-        for first, second in _pairs(len(rows)):
-            block = kernel.between(rows[first], rows[second], first == second, out[first, second])
-            if first != second:
-                out[second, first] = block.t()
-        return out.numpy()
-    rows, columns = Rows.of(inputs, dtype, compact=False), Rows.of(others, dtype, compact=False)
-    if np.shape(inputs)[1] != np.shape(others)[1]:
-        raise InputError(
-            f"inputs have {np.shape(inputs)[1]} columns, others {np.shape(others)[1]}; they must have the same"
-        )
+        return _symmetric(kernel, KernelRows.from_inputs(inputs, dtype)).numpy()
+    rows, columns = (KernelRows.from_inputs(table, dtype, compact=False) for table in (inputs, others))
+    d, other_d = np.shape(inputs)[1], np.shape(others)[1]
+    require(d == other_d, f"inputs have {d} columns, others {other_d}; they must have the same")
     out = torch.empty(len(rows), len(columns), dtype=dtype)
     for first in _slices(len(rows)):
         for second in _slices(len(columns)):
@@ -153,8 +174,18 @@ def kernel_matrix(
     return out.numpy()
 
 
+def _symmetric(kernel: Kernel, rows: KernelRows) -> Tensor:
+    """K(rows, rows), from the blocks on and above the diagonal."""
+    out = torch.empty(len(rows), len(rows), dtype=rows.norms.dtype)
+    for first, second in _pairs(len(rows)):
+        block = kernel.between(rows[first], rows[second], first == second, out[first, second])
+        if first != second:
+            out[second, first] = block.t()
+    return out
+
+
 def kernel_product(
-    inputs: Any | Rows,
+    inputs: Any | KernelRows,
     vectors: np.ndarray,
     *,
     kind: str = "gradient",
@@ -162,13 +193,13 @@ def kernel_product(
     precision: str = "float32",
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """K(inputs, inputs) @ vectors, (n,) or (n, k), in blocks: memory grows with n, not n².
+    """K(inputs, inputs) @ vectors, of shape (n,) or (n, k), in blocks: memory grows with n, not n².
 
-    Prepared `Rows` keep their own precision. `progress(done, all)` is called after each block. Sums over blocks are
-    kept in float64.
+    Inputs that are `KernelRows` already keep their precision. `progress(done, total)` is called after each block. Sums
+    over blocks are accumulated in float64.
     """
     kernel, dtype = Kernel(kind, activation), _dtype(precision)
-    rows = inputs if isinstance(inputs, Rows) else Rows.of(inputs, dtype)
+    rows = inputs if isinstance(inputs, KernelRows) else KernelRows.from_inputs(inputs, dtype)
     vectors = np.ascontiguousarray(vectors, dtype=np.float64)
     right = torch.from_numpy(vectors).reshape(len(vectors), -1).to(rows.directions.dtype)
     if len(right) != len(rows):
@@ -186,12 +217,12 @@ def kernel_product(
 
 
 def kernel_form(inputs: Any, vector: np.ndarray, **options: Any) -> float:
-    """vᵀ K v without holding K; options as for `kernel_product`."""
+    """vᵀ K v in blocks; options as for `kernel_product`."""
     return float(np.asarray(vector, dtype=np.float64) @ kernel_product(inputs, vector, **options))
 
 
 def empirical_kernel(inputs: Any, weights: Any, *, kind: str = "gradient", activation: str = "relu") -> np.ndarray:
-    """The same kernel at finite width: expectations over w replaced by the mean over rows of `weights` (m, d)."""
+    """The kernel at finite width: expectations over w are means over the rows of `weights` (m, d)."""
     x, w = np.asarray(inputs, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     Kernel(kind, activation)
     z = x @ w.T
@@ -216,8 +247,8 @@ def _slices(count: int) -> list[slice]:
 
 
 def _pairs(count: int) -> Iterator[tuple[slice, slice]]:
-    """Every unordered pair of blocks, a block with itself among them."""
+    """Every unordered pair of blocks, including each block with itself."""
     slices = _slices(count)
-    for place, first in enumerate(slices):
-        for second in slices[place:]:
+    for index, first in enumerate(slices):
+        for second in slices[index:]:
             yield first, second

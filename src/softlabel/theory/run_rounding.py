@@ -1,10 +1,10 @@
-"""What float64 rounding can do to the quantities that `theory.invariants` compares.
+"""Bounds on the float64 rounding errors of the quantities that `theory.invariants` compares.
 
 The inequalities hold for real numbers; engine and checks compute in float64, u = 2⁻⁵³, with different orders of
-summation. Every allowance below is a forward error bound of a quantity that was computed, from the sizes that were met:
+summation. Every allowance below is a forward error bound of a computed quantity, from the sizes of its terms:
 first order in u, constants rounded up (Higham, Accuracy and Stability of Numerical Algorithms, chapters 3 and 19). A
 sum of k products is off by at most (k+1)u times the sum of their absolute values. `inner` is the constant of a product
-of d numbers: k = d + 8; where the engine rotates the inputs into their own span (2n ≤ d), a Householder QR of an n × d
+of d numbers: k = d + 8; where the engine rotates the inputs into their span (2n ≤ d), a Householder QR of an n × d
 table adds 16·n·d.
 
     z = w·x                 ζ = k u ‖w‖‖x‖
@@ -37,14 +37,14 @@ UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
 class RunRounding:
-    """Error bounds for a run with inputs x (n, d), a start (m, d), a radius B and a step size η."""
+    """Error bounds for a run with inputs x (n, d), initial weights (m, d), radius B and learning rate η."""
 
-    def __init__(self, x: np.ndarray, start: np.ndarray, radius: float, step: float) -> None:
+    def __init__(self, x: np.ndarray, init: np.ndarray, radius: float, learning_rate: float) -> None:
         self.n, self.d = x.shape
-        self.m = len(start)
+        self.m = len(init)
         self.norms = np.linalg.norm(x, axis=1)
-        self.starts = np.linalg.norm(start, axis=1)
-        self.limit, self.step = radius / math.sqrt(self.m), step
+        self.init_norms = np.linalg.norm(init, axis=1)
+        self.limit, self.learning_rate = radius / math.sqrt(self.m), learning_rate
         rotated = 16 * self.n * self.d if 2 * self.n <= self.d else 0
         self.inner = self.d + 8 + rotated
 
@@ -71,12 +71,12 @@ class RunRounding:
 
     def update(self, sizes: np.ndarray, gradient: np.ndarray, error: np.ndarray) -> np.ndarray:
         """τ (m,) of the projected step, from the norms of weights and gradient and the gradient's error (m,)."""
-        moved = self.starts + sizes + self.step * gradient + self.limit
-        return 2 * (self.step * error + (self.inner + 8) * UNIT_ROUNDOFF * moved)
+        moved = self.init_norms + sizes + self.learning_rate * gradient + self.limit
+        return 2 * (self.learning_rate * error + (self.inner + 8) * UNIT_ROUNDOFF * moved)
 
     def distance(self, sizes: np.ndarray) -> np.ndarray:
-        """The error of ‖w_j − w_j(0)‖ (m,) as the engine keeps and the check computes it."""
-        return (self.inner + 8) * UNIT_ROUNDOFF * (self.starts + sizes + self.limit)
+        """The error of ‖w_j − w_j(0)‖ (m,), in the engine and in the check."""
+        return (self.inner + 8) * UNIT_ROUNDOFF * (self.init_norms + sizes + self.limit)
 
     def square(self, square: float, sizes: np.ndarray, others: np.ndarray, apart: np.ndarray) -> float:
         """The error of ‖W − W̄‖², from the norms of rows of W, W̄ and W − W̄."""
@@ -84,5 +84,5 @@ class RunRounding:
         return (self.m * self.d + 8) * u * square + 4 * u * float((sizes + others) @ apart)
 
     def outside(self, sizes: np.ndarray) -> np.ndarray:
-        """ε (m,): how far W̄ may lie beyond the ball by rounding."""
+        """ε (m,): how far rounding may put W̄ outside the ball."""
         return (self.inner + 8) * UNIT_ROUNDOFF * (sizes + self.limit)

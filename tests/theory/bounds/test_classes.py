@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from softlabel.errors import InputError
-from softlabel.networks.starts import draw_start
+from softlabel.networks.initialization import draw_init
 from softlabel.theory import bounds
 from softlabel.theory.bounds.classes import class_feature_spread, class_flip_spread, class_needs
 from softlabel.theory.bounds.setting import Setting
@@ -73,7 +73,7 @@ def test_a_misclassified_point_loses_what_two_classes_decide(classes):
 @pytest.mark.parametrize("classes", [2, 3, 6])
 @pytest.mark.parametrize("margin", [0.05, 0.7, 2.0])
 def test_the_least_loss_of_a_mistake_is_attained(classes, margin):
-    """Minimise KL over teachers with this margin and students that tie: Ψ_K, to the last digit."""
+    """Minimize KL over teachers with this margin and students that tie: Ψ_K, to the last digit."""
 
     def loss(parameters):
         teacher = np.concatenate([[0.0], -margin - parameters[: classes - 1] ** 2])
@@ -105,7 +105,7 @@ def test_class_features_deviate_as_rarely_as_they_say(classes):
     bound = class_feature_spread(classes, Setting(n=len(x), delta=delta)) / math.sqrt(width)
     failures, moves = 0, []
     for seed in range(rounds):
-        hidden, signs = draw_start("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
+        hidden, signs = draw_init("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
         target = np.einsum("cj,cjd->jd", signs, teacher_fields(hidden, classes)) / math.sqrt(width)
         assert np.linalg.norm(target, axis=1).max() <= classes / math.sqrt(width) * (1 + 1e-12)
         f = signs @ ((hidden @ x.T > 0) * (target @ x.T)) / math.sqrt(width)
@@ -131,7 +131,7 @@ def test_flips_move_class_logits_by_no_more_than_the_band_allows(classes):
     rng = np.random.default_rng(classes)
     x = np.array([[0.0, 0.6, 0.8], [0.6, 0.0, 0.8]])
     for seed in range(200):
-        hidden, signs = draw_start("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
+        hidden, signs = draw_init("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
         target = np.einsum("cj,cjd->jd", signs, teacher_fields(hidden, classes)) / math.sqrt(width)
         comparison = hidden + target
         moved = rng.standard_normal(hidden.shape)
@@ -148,9 +148,9 @@ def test_class_requirement_spends_exactly_its_target(classes, kappa, alpha, shar
     needs = class_needs(classes, 0.2, 0.1, setting)
     distance = kappa * (class_feature_spread(classes, setting) + class_flip_spread(classes, setting))
     comparison = distance**2 / needs.width / 2
-    spent = (kappa * classes / alpha) ** 2 / (needs.step * needs.iterations)
+    spent = (kappa * classes / alpha) ** 2 / (needs.learning_rate * needs.iterations)
     gradient = 2 * alpha**2
-    mean_loss = (spent + 2 * comparison) / (2 - gradient * needs.step)
+    mean_loss = (spent + 2 * comparison) / (2 - gradient * needs.learning_rate)
     assert mean_loss == pytest.approx(0.1 * bounds.class_divergence(classes, kappa * 0.2))
     assert needs.radius == pytest.approx(kappa * classes / alpha)
 

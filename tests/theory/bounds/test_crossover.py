@@ -18,13 +18,13 @@ TABLE = {
 @pytest.mark.parametrize("family", bounds.FAMILIES)
 def test_table_of_crossovers(family, epsilon):
     expected = TABLE[epsilon][family]
-    found = bounds.crossover(family, epsilon, 1000)
+    result = bounds.crossover(family, epsilon, 1000)
     if expected is None:
-        assert found.gamma is None
-        assert found.note.startswith("soft always")
+        assert result.gamma is None
+        assert result.note.startswith("soft always")
     else:
-        assert f"{found.gamma:.{len(expected) - 2}f}" == expected
-        assert found.note == ""
+        assert f"{result.gamma:.{len(expected) - 2}f}" == expected
+        assert result.note == ""
 
 
 @pytest.mark.parametrize("family", bounds.FAMILIES)

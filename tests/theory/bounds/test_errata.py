@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import erf, expit
 
-from softlabel.networks import Student, hard_labels, soft_labels, train_students
+from softlabel.networks import Student, TrainingOptions, hard_labels, soft_labels, train_students
 from softlabel.theory import bounds
 from softlabel.theory.bounds import corrected, paper
 from softlabel.theory.bounds.setting import Setting
+
+RECORDED = TrainingOptions(precision="float64", record_every=1)
 
 A = bounds.MEAN_ABSOLUTE
 
@@ -148,12 +150,14 @@ def test_lemma_8_counts_a_band_of_the_start():
     y, width, radius = np.where(x[:, 0] > 0, 1, -1), 30, 2.0
     networks = []
     train_students(
-        x, [Student(width=width, radius=radius)], hard_labels(y), iterations=60, precision="float64",
-        observe=lambda _, weights: networks.append(weights[0].hidden.numpy().copy()),
+        x, [Student(width=width, radius=radius)], hard_labels(y), iterations=60,
+        options=TrainingOptions(
+            precision="float64", callback=lambda _, weights: networks.append(weights[0].hidden.numpy().copy())
+        ),
     )  # fmt: skip
-    start = networks[0]
-    band = np.abs(x @ start.T) <= np.linalg.norm(x, axis=1)[:, None] * radius / math.sqrt(width) * (1 + 1e-12)
-    flips = [(x @ now.T > 0) != (x @ start.T > 0) for now in networks]
+    initial = networks[0]
+    band = np.abs(x @ initial.T) <= np.linalg.norm(x, axis=1)[:, None] * radius / math.sqrt(width) * (1 + 1e-12)
+    flips = [(x @ now.T > 0) != (x @ initial.T > 0) for now in networks]
     assert max(flip.sum() for flip in flips) > 0
     assert all((~flip | band).all() for flip in flips)
     delta, pairs = 0.1, width // 2
@@ -168,8 +172,8 @@ def test_theorem_2_is_false_for_small_steps():
     """n = 1, x = 1, z = ½: (6) holds, η ≤ β/3, T = 9/β², and the mean loss stays at KL(p ‖ ½) > β."""
     beta, setting = 0.03, Setting(n=1, delta=0.3)
     needs = paper.soft_for_loss(beta, setting)
-    width, rounds, step = 2 * math.ceil(needs.width / 2), math.ceil(needs.iterations), 1e-12
-    assert step <= beta / 3
+    width, rounds, learning_rate = 2 * math.ceil(needs.width / 2), math.ceil(needs.iterations), 1e-12
+    assert learning_rate <= beta / 3
     rng = np.random.default_rng(0)
     hidden, signs = np.tile(rng.standard_normal(width // 2), 2), rng.choice((-1.0, 1.0), width // 2)
     signs, start, scale = np.concatenate([signs, -signs]), hidden.copy(), 1 / math.sqrt(width)
@@ -178,12 +182,12 @@ def test_theorem_2_is_false_for_small_steps():
         active = hidden > 0
         f = scale * float(signs @ np.where(active, hidden, 0.0))
         total += bounds.divergence(0.5, f)
-        hidden = hidden - step * (expit(f) - p) * scale * signs * active
+        hidden = hidden - learning_rate * (expit(f) - p) * scale * signs * active
         hidden = start + np.clip(hidden - start, -scale, scale)
     assert total / rounds == pytest.approx(bounds.coin_divergence(0.5), rel=1e-6)
     assert total / rounds > beta
     right = corrected.soft_for_loss(beta, setting)
-    assert right.iterations == pytest.approx(3 / (right.step * beta))  # grows as the step shrinks
+    assert right.iterations == pytest.approx(3 / (right.learning_rate * beta))  # grows as the learning rate shrinks
 
 
 def test_theorem_2_is_already_true_at_the_start_for_large_targets():
@@ -207,8 +211,8 @@ def test_corollary_4_is_false_for_small_steps():
     gamma = float((y * z).min())
     assert gamma == pytest.approx(0.0554, abs=1e-3)
     needs = paper.soft(gamma, epsilon, Setting(n=2, delta=delta, c=float(norms.min())))
-    step = 1e-10 / needs.iterations
-    assert step <= gamma**2 * epsilon / 3
+    learning_rate = 1e-10 / needs.iterations
+    assert learning_rate <= gamma**2 * epsilon / 3
     gram = x @ x.T * np.mean(features[:, :, None] & features[:, None, :], axis=0)  # of a wide start
     force = gram @ (expit(z) - 0.5) / 2  # f(t) = tη·force, up to a factor 1 ± 10⁻¹⁰
     assert (y * force)[1] < -1e-4
@@ -256,26 +260,28 @@ def test_b_2_target_is_gamma_squared_epsilon_over_32():
 def test_corollary_4_step_and_iterations_lack_a_factor():
     gamma, epsilon, setting = 0.1, 0.1, Setting(n=10)
     beta = gamma**2 * epsilon / 32
-    assert paper.soft(gamma, epsilon, setting).step == pytest.approx(32 * paper.soft_for_loss(beta, setting).step)
+    assert paper.soft(gamma, epsilon, setting).learning_rate == pytest.approx(
+        32 * paper.soft_for_loss(beta, setting).learning_rate
+    )
     assert paper.soft_for_loss(beta, setting).iterations == pytest.approx(
         1024 * paper.soft(gamma, epsilon, setting).iterations
     )
     right = corrected.soft(gamma, epsilon, setting)
-    assert bounds.paper_mean_loss(right.step, right.iterations, 1.0, beta / 6) == pytest.approx(beta)
+    assert bounds.paper_mean_loss(right.learning_rate, right.iterations, 1.0, beta / 6) == pytest.approx(beta)
     printed = paper.soft(gamma, epsilon, setting)
-    assert bounds.paper_mean_loss(printed.step, printed.iterations, 1.0, beta / 6) > 10 * beta
+    assert bounds.paper_mean_loss(printed.learning_rate, printed.iterations, 1.0, beta / 6) > 10 * beta
 
 
 def test_appendix_c_has_a_stray_step():
     """B = 0.001, η = 0.1, T = 100: W stays, both losses are ln 2, and ln 2 > B²/(ηT) + 2η ln 2."""
     x, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1, -1])
-    radius, step, rounds = 1e-3, 0.1, 100
-    student = Student(width=10, radius=radius, step=step)
-    run = train_students(x, [student], hard_labels(y), iterations=rounds, precision="float64", record_every=1)
+    radius, learning_rate, rounds = 1e-3, 0.1, 100
+    student = Student(width=10, radius=radius, learning_rate=learning_rate)
+    run = train_students(x, [student], hard_labels(y), iterations=rounds, options=RECORDED)
     mean_loss = np.mean(run[0].records["loss"])
     comparison = math.log1p(math.exp(radius))  # |f^t(W̄)| ≤ B, so R^{t,h}(W̄) is no larger
-    assert mean_loss > radius**2 / (step * rounds) + 2 * step * comparison
-    assert mean_loss <= radius**2 / (step * rounds) + 2 * comparison
+    assert mean_loss > radius**2 / (learning_rate * rounds) + 2 * learning_rate * comparison
+    assert mean_loss <= radius**2 / (learning_rate * rounds) + 2 * comparison
 
 
 def test_appendix_c_margin_scales_with_the_radius(network):
@@ -342,6 +348,6 @@ def test_soft_gain_is_gamma_squared_over_epsilon():
 def test_a_soft_label_training_is_not_moved_by_vanishing_steps():
     """The engine agrees with the counter-example to Theorem 2."""
     p = soft_labels(np.array([expit(0.5)]))
-    student = Student(width=20, labels="soft", step=1e-12)
-    run = train_students(np.ones((1, 1)), [student], {"soft": p}, iterations=200, precision="float64", record_every=1)
+    student = Student(width=20, labels="soft", learning_rate=1e-12)
+    run = train_students(np.ones((1, 1)), [student], {"soft": p}, iterations=200, options=RECORDED)
     assert np.mean(run[0].records["loss"]) == pytest.approx(bounds.coin_divergence(0.5), rel=1e-6)

@@ -12,7 +12,7 @@ from scipy.special import erf
 from softlabel.errors import InputError
 from softlabel.theory import bounds
 from softlabel.theory.bounds import refined, tight
-from softlabel.theory.bounds.needs import Needs, even_ceiling, rounded, whole_ceiling
+from softlabel.theory.bounds.needs import Needs, even_ceiling, integer_ceiling, rounded
 from softlabel.theory.bounds.setting import Setting
 
 GAMMAS, EPSILONS = st.floats(1e-4, 0.5), st.floats(1e-4, 0.99)
@@ -26,17 +26,17 @@ def test_paper_is_as_printed():
     k = A / c + 3 * math.sqrt(LOG_TWO)
     soft = bounds.soft(gamma, epsilon, N, c=c, family="paper")
     assert soft.width == 2 * math.ceil(3072 / (1 + math.e**2) * k**2 / (gamma**2 * epsilon) / 2)
-    assert soft.step == pytest.approx(gamma**2 * epsilon / 3)
+    assert soft.learning_rate == pytest.approx(gamma**2 * epsilon / 3)
     assert soft.iterations == math.ceil(9 / (gamma**4 * epsilon**2))
     assert (soft.radius, soft.probability) == (1.0, pytest.approx(0.85))
     log = math.log(2 / (math.log(2) * epsilon))
     hard = bounds.hard(gamma, epsilon, N, c=c, family="paper")
     assert hard.width == 2 * math.ceil(16 / gamma**4 * (2 * A * log / c + 3 * math.sqrt(LOG_TWO)) ** 2 / 2)
     assert hard.iterations == math.ceil(8 * log**2 / (gamma**2 * math.log(2) * epsilon))
-    assert (hard.radius, hard.step) == (pytest.approx(2 * log / gamma), 1.0)
+    assert (hard.radius, hard.learning_rate) == (pytest.approx(2 * log / gamma), 1.0)
     loss = bounds.soft_for_loss(0.01, N, c=c, family="paper")
     assert loss.width == 2 * math.ceil(96 / (1 + math.e**2) * k**2 / 0.01 / 2)
-    assert (loss.step, loss.iterations) == (pytest.approx(0.01 / 3), 90_000)
+    assert (loss.learning_rate, loss.iterations) == (pytest.approx(0.01 / 3), 90_000)
     assert bounds.hard_for_loss(gamma, epsilon, N, c=c, family="paper") == hard  # β printed where ε belongs
 
 
@@ -49,18 +49,18 @@ def test_corrected_parts_add_up_to_the_target():
         distance = 2 * (A / c + 3 * math.sqrt(LOG_TWO)) / math.sqrt(needs.width)
         comparison = 2 * (1 + math.e**2) * distance**2
         assert comparison == pytest.approx(beta / 6)
-        total = bounds.paper_mean_loss(needs.step, needs.iterations, needs.radius, comparison, entropy)
+        total = bounds.paper_mean_loss(needs.learning_rate, needs.iterations, needs.radius, comparison, entropy)
         assert total <= beta * (1 + 1e-12)
     hard = bounds.families.corrected.hard_for_loss(gamma, beta, setting)
     spent = 2 / math.sqrt(hard.width) * (A * hard.radius**2 / c + 3 * hard.radius * math.sqrt(LOG_TWO))
     margin = hard.radius * gamma - spent
     assert margin == pytest.approx(math.log(4 / beta))
-    assert hard.radius**2 / (hard.step * hard.iterations) + 2 * math.exp(-margin) == pytest.approx(beta)
+    assert hard.radius**2 / (hard.learning_rate * hard.iterations) + 2 * math.exp(-margin) == pytest.approx(beta)
     gamma, epsilon = 0.07, 0.2
     soft = bounds.soft(gamma, epsilon, N, c=c, family="corrected")
     at_loss = bounds.soft_for_loss(gamma**2 * epsilon / 32, N, c=c, family="corrected")
     assert soft.width == at_loss.width
-    assert soft.step == pytest.approx(at_loss.step)
+    assert soft.learning_rate == pytest.approx(at_loss.learning_rate)
     assert abs(soft.iterations - at_loss.iterations) <= 1
 
 
@@ -69,8 +69,8 @@ def refined_mean_loss(needs: Needs, kappa: float, alpha: float) -> float:
     logit = kappa / math.sqrt(needs.width)
     logit *= math.sqrt(2 * LOG_TWO) + A * kappa / alpha + math.sqrt(LOG_ONE)
     gradient = alpha**2 / 2
-    spent = (kappa / alpha) ** 2 / (needs.step * needs.iterations)
-    return (spent + 2 * logit**2 / 8) / (2 - gradient * needs.step)
+    spent = (kappa / alpha) ** 2 / (needs.learning_rate * needs.iterations)
+    return (spent + 2 * logit**2 / 8) / (2 - gradient * needs.learning_rate)
 
 
 @pytest.mark.parametrize(("kappa", "alpha", "share"), [(1, 1, 0.5), (0.3, 1, 0.5), (4, 2, 0.5), (1, 5, 0.8)])
@@ -88,12 +88,12 @@ def test_refined_steps_make_the_iterations_least(share):
     soft, hard = refined.soft_for_loss(0.01, setting), refined.hard_for_loss(0.1, 0.01, setting)
     rest = 1 - share
     best = minimize_scalar(lambda step: 1 / (2 * step * 0.01 * (rest - step / 4)), bounds=(1e-3, 4 * rest - 1e-3))
-    assert (best.x, best.fun) == (pytest.approx(soft.step, rel=1e-4), pytest.approx(soft.iterations))
+    assert (best.x, best.fun) == (pytest.approx(soft.learning_rate, rel=1e-4), pytest.approx(soft.iterations))
     largest = 2 * rest / bounds.RHO - 1e-3
     best = minimize_scalar(
         lambda step: hard.radius**2 / (step * 0.01 * (2 * rest - bounds.RHO * step)), bounds=(1e-3, largest)
     )
-    assert (best.x, best.fun) == (pytest.approx(hard.step, rel=1e-4), pytest.approx(hard.iterations))
+    assert (best.x, best.fun) == (pytest.approx(hard.learning_rate, rel=1e-4), pytest.approx(hard.iterations))
 
 
 @pytest.mark.parametrize("alpha", [1.0, 7.0])
@@ -114,9 +114,9 @@ def test_refined_hard_is_the_best_radius(gamma, alpha):
     needs = refined.hard(gamma, epsilon, Setting(n=N, delta=DELTA, alpha=alpha))
     assert needs.width == pytest.approx(best.fun**2, rel=1e-9)
     assert needs.radius == pytest.approx(math.exp(best.x), rel=1e-4)
-    assert needs.step == pytest.approx(0.5 / bounds.RHO / alpha**2)
-    spent = needs.radius**2 / (needs.step * needs.iterations)
-    assert (spent + 2 * beta / 2) / (2 - bounds.RHO * alpha**2 * needs.step) == pytest.approx(beta)
+    assert needs.learning_rate == pytest.approx(0.5 / bounds.RHO / alpha**2)
+    spent = needs.radius**2 / (needs.learning_rate * needs.iterations)
+    assert (spent + 2 * beta / 2) / (2 - bounds.RHO * alpha**2 * needs.learning_rate) == pytest.approx(beta)
 
 
 def soft_condition(width: float, gamma: float, epsilon: float, kappa: float = 1.0) -> float:
@@ -220,18 +220,20 @@ def test_limits():
 @pytest.mark.parametrize("epsilon", [0.5, 1e-300, 5e-324])
 def test_tiny_inputs_overflow_to_infinity_and_nothing_else(family, gamma, epsilon):
     for arm in (bounds.soft, bounds.hard):
-        found = arm(gamma, epsilon, 10**400, delta=1e-300, c=1e-300, family=family)
-        assert found.width > 2**53
-        assert found.iterations > 1
-        assert found.radius > 0
-        assert found.step is None or found.step > 0
-        if math.isinf(found.width):
-            assert "beyond" in found.note
+        result = arm(gamma, epsilon, 10**400, delta=1e-300, c=1e-300, family=family)
+        assert result.width > 2**53
+        assert result.iterations > 1
+        assert result.radius > 0
+        assert result.learning_rate is None or result.learning_rate > 0
+        if math.isinf(result.width):
+            assert "beyond" in result.note
 
 
 def test_numpy_numbers_are_as_good_as_plain_ones():
-    found = bounds.hard(np.float64(1e-300), np.float32(0.5), np.int64(10), delta=np.float64(0.05), c=np.float64(1e-300))
-    assert found.width == math.inf
+    result = bounds.hard(
+        np.float64(1e-300), np.float32(0.5), np.int64(10), delta=np.float64(0.05), c=np.float64(1e-300)
+    )
+    assert result.width == math.inf
     assert bounds.soft(np.float64(0.1), 0.1, np.int32(10)) == bounds.soft(0.1, 0.1, 10)
 
 
@@ -240,15 +242,15 @@ def test_rounding():
     assert even_ceiling(2.0**53) == 2**53
     assert isinstance(even_ceiling(2.0**53), int)
     assert isinstance(even_ceiling(2.0**54), float)
-    assert even_ceiling(math.inf) == whole_ceiling(math.inf) == math.inf
-    assert [whole_ceiling(x) for x in (0.2, 1.0, 1.5)] == [1, 1, 2]
-    assert rounded(Needs(3.0, 0.0, 2.5, 1.0), 0.9).step is None  # a step below floating point
+    assert even_ceiling(math.inf) == integer_ceiling(math.inf) == math.inf
+    assert [integer_ceiling(x) for x in (0.2, 1.0, 1.5)] == [1, 1, 2]
+    assert rounded(Needs(3.0, 0.0, 2.5, 1.0), 0.9).learning_rate is None  # a step below floating point
 
 
 @pytest.mark.parametrize("family", ["paper", "corrected"])
 def test_the_papers_route_is_silent_about_temperature_and_scale(family):
     warm = bounds.soft(0.1, 0.1, N, kappa=2, family=family)
-    assert (warm.width, warm.step, warm.iterations, warm.radius) == (None, None, None, None)
+    assert (warm.width, warm.learning_rate, warm.iterations, warm.radius) == (None, None, None, None)
     assert "temperature" in warm.note
     assert bounds.hard(0.1, 0.1, N, family=family).width is not None
     assert "output scale" in bounds.hard(0.1, 0.1, N, alpha=2, family=family).note

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from softlabel.networks import Student, hard_labels, soft_labels, train_students
+from softlabel.networks import Student, TrainingOptions, hard_labels, soft_labels, train_students
 from softlabel.theory import bounds
 from softlabel.theory.bounds.n_free import mean_square_excess
 
@@ -87,7 +87,7 @@ def test_the_bound_without_n_does_not_grow_and_beats_the_others_for_many_example
     assert free.width == 2 * math.ceil(k**2 / (4 * 0.1 * bounds.coin_divergence(0.05)) / 2)
     assert free.width < bounds.soft_width(0.05, 0.1, 10**4)
     assert free.width > bounds.soft_width(0.05, 0.1, 10, family="tight")
-    assert (free.step, free.radius, free.probability) == (1.0, 1.0, pytest.approx(0.9))
+    assert (free.learning_rate, free.radius, free.probability) == (1.0, 1.0, pytest.approx(0.9))
     assert free.iterations == bounds.soft(0.05, 0.1, 1000).iterations
     warm = bounds.soft_without_n(0.05, 0.1, kappa=2, alpha=3)
     k = 2 * (math.sqrt(2 / math.pi) * 2 / 3 + (1 + math.sqrt(0.5)) * math.sqrt(u))
@@ -101,20 +101,20 @@ def test_errors_from_losses():
     assert bounds.error_from_loss(1e-300) == math.inf
 
 
-@pytest.mark.parametrize(("width", "step"), [(8, 1.0), (60, 0.3)])
-def test_mean_losses_of_a_training_stay_below_both_forms_of_lemma_7(points, width, step):
+@pytest.mark.parametrize(("width", "learning_rate"), [(8, 1.0), (60, 0.3)])
+def test_mean_losses_of_a_training_stay_below_both_forms_of_lemma_7(points, width, learning_rate):
     z = 0.4 * np.sin(7 * points[:, 0])
     p, rounds, radius = expit(z), 40, 1.0
-    student = Student(width=width, labels="soft", radius=radius, step=step, seed=3)
+    student = Student(width=width, labels="soft", radius=radius, learning_rate=learning_rate, seed=3)
     networks = []
     train_students(
-        points, [student], {"soft": soft_labels(p)}, iterations=rounds, precision="float64",
-        observe=lambda _, weights: networks.append(weights[0]),
+        points, [student], {"soft": soft_labels(p)}, iterations=rounds,
+        options=TrainingOptions(precision="float64", callback=lambda _, weights: networks.append(weights[0])),
     )  # fmt: skip
     networks = networks[:rounds]
-    start, signs = networks[0].hidden.numpy(), networks[0].output.numpy().ravel()
-    reach = np.random.default_rng(0).standard_normal(start.shape)
-    comparison = start + radius * reach / np.linalg.norm(reach, axis=1, keepdims=True) / math.sqrt(width)
+    initial, signs = networks[0].hidden.numpy(), networks[0].output.numpy().ravel()
+    reach = np.random.default_rng(0).standard_normal(initial.shape)
+    comparison = initial + radius * reach / np.linalg.norm(reach, axis=1, keepdims=True) / math.sqrt(width)
     losses, at_comparison = [], []
     for network in networks:
         losses.append(bounds.divergence(z, network.logits(points)).mean())
@@ -123,8 +123,8 @@ def test_mean_losses_of_a_training_stay_below_both_forms_of_lemma_7(points, widt
         at_comparison.append(bounds.divergence(z, frozen).mean())
     assert losses[-1] < losses[0]
     entropy = -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
-    assert np.mean(losses) <= bounds.mean_loss(step, rounds, radius, np.mean(at_comparison))
-    assert np.mean(losses) <= bounds.paper_mean_loss(step, rounds, radius, np.mean(at_comparison), entropy)
+    assert np.mean(losses) <= bounds.mean_loss(learning_rate, rounds, radius, np.mean(at_comparison))
+    assert np.mean(losses) <= bounds.paper_mean_loss(learning_rate, rounds, radius, np.mean(at_comparison), entropy)
 
 
 def test_the_theorem_holds_at_its_own_size():
@@ -132,11 +132,11 @@ def test_the_theorem_holds_at_its_own_size():
     x, y = np.eye(2), np.array([1.0, -1.0])
     gamma, epsilon = 0.25 * math.sqrt(2), 0.5  # v(z) = (1, −1)/√2 gives z_i = ±1/(2√2)
     needed = bounds.soft(gamma, epsilon, 2, delta=0.3)
-    student = Student(width=needed.width, labels="soft", radius=needed.radius, step=needed.step)
+    student = Student(width=needed.width, labels="soft", radius=needed.radius, learning_rate=needed.learning_rate)
     labels = {"soft": soft_labels(expit(gamma * y)), "hard": hard_labels(y)}
     run = train_students(
-        x, [student], labels, iterations=needed.iterations, precision="float64",
-        record_every=1,
+        x, [student], labels, iterations=needed.iterations,
+        options=TrainingOptions(precision="float64", record_every=1),
     )  # fmt: skip
     assert np.mean(run[0].records["error"]) <= epsilon
     assert np.mean(run[0].records["loss"]) <= epsilon * bounds.coin_divergence(gamma)

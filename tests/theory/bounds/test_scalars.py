@@ -41,8 +41,8 @@ def test_coin_divergence_limits():
 
 
 def test_rho_is_the_maximum():
-    found = minimize_scalar(lambda w: -((1 - math.exp(-w)) ** 2) / w, bounds=(0.1, 5), options={"xatol": 1e-12})
-    assert pytest.approx(-found.fun, rel=1e-13) == RHO
+    result = minimize_scalar(lambda w: -((1 - math.exp(-w)) ** 2) / w, bounds=(0.1, 5), options={"xatol": 1e-12})
+    assert pytest.approx(-result.fun, rel=1e-13) == RHO
     assert pytest.approx(0.407264, abs=5e-7) == RHO
     w = np.geomspace(1e-6, 700, 200_001)
     assert ((1 - np.exp(-w)) ** 2 / w).max() <= RHO * (1 + 1e-14)

@@ -29,7 +29,7 @@ def problem(
     output = rng.choice((-1.0, 1.0), m) * rng.uniform(0.5, 1.5, m)
     privileged = features + away * rng.standard_normal((m, n))
     y = rng.choice((-1.0, 1.0), n)
-    return KernelProblem.of(x, features, slope(w @ x.T), output, privileged, y, strength)
+    return KernelProblem.from_arrays(x, features, slope(w @ x.T), output, privileged, y, strength)
 
 
 def full_matrix(p: KernelProblem) -> np.ndarray:
@@ -56,7 +56,7 @@ def by_small_steps(p: KernelProblem, times, steps: int = 4000) -> np.ndarray:
         r = phi - f if p.alone else np.outer(mix, y - out) + p.strength * (phi - f)
         return np.stack([h @ row for h, row in zip(grams, r, strict=True)])
 
-    f, now, found = p.features.numpy().copy(), 0.0, []
+    f, now, result = p.features.numpy().copy(), 0.0, []
     for time in times:
         count = max(1, int(np.ceil(steps * (time - now))))
         h = (time - now) / count
@@ -67,5 +67,5 @@ def by_small_steps(p: KernelProblem, times, steps: int = 4000) -> np.ndarray:
             k4 = change(f + h * k3)
             f = f + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         now = time
-        found.append(mix @ f)
-    return np.array(found)
+        result.append(mix @ f)
+    return np.array(result)

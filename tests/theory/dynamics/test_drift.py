@@ -18,27 +18,27 @@ def moved_slopes(p, seed=1, size=0.3):
 
 
 @pytest.mark.parametrize("kind", [{}, {"n": 30, "d": 4, "m": 3}, {"strength": float("inf")}, {"strength": 0.0}])
-def test_changes_are_those_of_the_whole_matrices(kind):
+def test_changes_are_those_of_the_full_matrices(kind):
     p = problem(**kind)
     slopes = moved_slopes(p)
     now = KernelProblem(p.x, p.features, slopes, p.output, p.privileged, p.y, p.strength)
-    found = drift(p, slopes, np.ones(p.units), 1.0)
-    assert found.lemma2[0] == pytest.approx(np.linalg.norm(full_matrix(now) - full_matrix(p), 2), rel=1e-6)
+    result = drift(p, slopes, np.ones(p.units), 1.0)
+    assert result.lemma2[0] == pytest.approx(np.linalg.norm(full_matrix(now) - full_matrix(p), 2), rel=1e-6)
     inner = (p.x @ p.x.t()).numpy()
     grams = [[np.outer(s, s) * inner for s in table.numpy()] for table in (slopes, p.slopes)]
     changes = [np.linalg.norm(a - b, 2) for a, b in zip(*grams, strict=True)]
-    assert found.relative == pytest.approx(max(changes) / max(np.linalg.norm(g, 2) for g in grams[1]), rel=1e-9)
-    assert found.lemma2[0] <= found.lemma2[1]
+    assert result.relative == pytest.approx(max(changes) / max(np.linalg.norm(g, 2) for g in grams[1]), rel=1e-9)
+    assert result.lemma2[0] <= result.lemma2[1]
 
 
 def test_nothing_moved():
     p = problem()
-    found = drift(p, p.slopes, np.zeros(p.units), 1.0, np.zeros(p.units))
-    assert found.relative == pytest.approx(0, abs=1e-12)
-    assert found.lemma2[0] == 0
-    assert found.lemma3 == pytest.approx((0, 0), abs=1e-12)
-    assert found.lemma4 == (0, 0)
-    assert found.holds
+    result = drift(p, p.slopes, np.zeros(p.units), 1.0, np.zeros(p.units))
+    assert result.relative == pytest.approx(0, abs=1e-12)
+    assert result.lemma2[0] == 0
+    assert result.lemma3 == pytest.approx((0, 0), abs=1e-12)
+    assert result.lemma4 == (0, 0)
+    assert result.holds
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 3.0])
@@ -53,7 +53,7 @@ def test_the_lemmas_hold_along_a_run(sigma, strength):
     value, slope = SIGMA[sigma]
     privileged = value(w @ x.T) + rng.standard_normal((m, n))
     y = rng.choice((-1.0, 1.0), n)
-    p = KernelProblem.of(x, value(w @ x.T), slope(w @ x.T), output, privileged, y, strength)
+    p = KernelProblem.from_arrays(x, value(w @ x.T), slope(w @ x.T), output, privileged, y, strength)
     pulled = np.zeros(m)
     step = 0.02
     for _ in range(60):
@@ -61,10 +61,10 @@ def test_the_lemmas_hold_along_a_run(sigma, strength):
         r = np.outer(output / np.sqrt(m), y - output @ f / np.sqrt(m)) + strength * (privileged - f)
         w = w + step * (slope(w @ x.T) * r) @ x
         pulled += step * np.linalg.norm(r, axis=1)
-        found = drift(
+        result = drift(
             p, torch.from_numpy(slope(w @ x.T)), np.linalg.norm(w - start, axis=1), LIPSCHITZ[sigma], pulled
         )  # fmt: skip
-        assert found.holds
+        assert result.holds
 
 
 def test_lemma_3_as_printed_fails_for_a_start_at_zero():
@@ -75,12 +75,12 @@ def test_lemma_3_as_printed_fails_for_a_start_at_zero():
     value, slope = SIGMA["softplus"]
     w = 1e-3 * np.ones((1, 4))
     zero = np.zeros((1, 4))
-    p = KernelProblem.of(x, value(zero @ x.T), slope(zero @ x.T), [1.0], value(zero @ x.T), np.ones(6), 1.0)
+    p = KernelProblem.from_arrays(x, value(zero @ x.T), slope(zero @ x.T), [1.0], value(zero @ x.T), np.ones(6), 1.0)
     moved = np.linalg.norm(w, axis=1)
-    found = drift(p, torch.from_numpy(slope(w @ x.T)), moved, 1.0)
+    result = drift(p, torch.from_numpy(slope(w @ x.T)), moved, 1.0)
     printed = np.linalg.norm(x, 2) ** 2 * moved[0] * (moved[0] + 0.0)
-    assert found.lemma3[0] > printed
-    assert found.holds
+    assert result.lemma3[0] > printed
+    assert result.holds
 
 
 def test_lemma_4_as_printed_fails_for_a_unit_that_hardly_counts():
@@ -125,7 +125,7 @@ def two_units(strength, output, kernels, changed, start, times):
     mix = np.array(output) / np.sqrt(2)
     coupling = strength * np.eye(2) + np.outer(mix, mix)
     moved = np.diag(np.array(kernels) + changed) @ coupling
-    p = KernelProblem.of([[1.0]], np.array(start)[:, None], slopes, output, [[0.0], [0.0]], [0.0], strength)
+    p = KernelProblem.from_arrays([[1.0]], np.array(start)[:, None], slopes, output, [[0.0], [0.0]], [0.0], strength)
     features = np.stack([expm(-moved * t) @ np.array(start) for t in times])[..., None]
     now = np.sqrt(np.array(kernels) + changed)[None, :, None].repeat(len(times), 0)
     return mean_deviation(p, times, features, now)
@@ -134,10 +134,10 @@ def two_units(strength, output, kernels, changed, start, times):
 def test_lemma_1_as_printed_fails_and_holds_with_the_condition_number():
     """e^{−H̄t} is not normal and first grows: printed off by a factor of 40, corrected right."""
     times = np.concatenate([[0.0], np.geomspace(1e-4, 3e4, 800)])
-    found = two_units(1e-4, [0.01, 2.0], [100.0, 1e-3], np.array([0.0, 1e-7]), [0.0, 1.0], times)
-    assert 0 < found.q < 1e-3
-    assert found.left > 30 * found.printed
-    assert found.left <= found.right
+    result = two_units(1e-4, [0.01, 2.0], [100.0, 1e-3], np.array([0.0, 1e-7]), [0.0, 1.0], times)
+    assert 0 < result.q < 1e-3
+    assert result.left > 30 * result.printed
+    assert result.left <= result.right
 
 
 @settings(max_examples=40, deadline=None)
@@ -150,8 +150,8 @@ def test_lemma_1_as_printed_fails_and_holds_with_the_condition_number():
 )
 def test_lemma_1_with_the_condition_number_holds(strength, output, kernels, change, start):
     times = np.concatenate([[0.0], np.geomspace(1e-3, 1e4, 400)])
-    found = two_units(strength, output, kernels, np.array(change) * kernels, list(start), times)
-    assert found.left <= found.right * 1.02 + 1e-8  # the integral is a sum over times up to 1e4
+    result = two_units(strength, output, kernels, np.array(change) * kernels, list(start), times)
+    assert result.left <= result.right * 1.02 + 1e-8  # the integral is a sum over times up to 1e4
 
 
 def test_lemma_1_along_a_run():
@@ -163,7 +163,7 @@ def test_lemma_1_along_a_run():
     w, output = 0.2 * rng.standard_normal((m, d)), rng.choice((-1.0, 1.0), m)
     y, known = 0.01 * rng.choice((-1.0, 1.0), n), value(w @ x.T)
     y = y + output @ known / np.sqrt(m)
-    p = KernelProblem.of(x, known, slope(w @ x.T), output, known, y, strength)
+    p = KernelProblem.from_arrays(x, known, slope(w @ x.T), output, known, y, strength)
     features, slopes = [], []
     for _ in range(400):
         f = value(w @ x.T)
@@ -171,9 +171,9 @@ def test_lemma_1_along_a_run():
         slopes.append(slope(w @ x.T))
         r = np.outer(output, y - output @ f / np.sqrt(m)) / np.sqrt(m) + strength * (known - f)
         w = w + step * (slopes[-1] * r) @ x
-    found = mean_deviation(p, step * np.arange(400), np.array(features), np.array(slopes))
-    assert 0 < found.q < 1
-    assert 0 < found.left <= found.right
+    result = mean_deviation(p, step * np.arange(400), np.array(features), np.array(slopes))
+    assert 0 < result.q < 1
+    assert 0 < result.left <= result.right
 
 
 def test_lemma_1_needs_poles_and_a_strength():

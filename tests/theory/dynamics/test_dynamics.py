@@ -1,6 +1,7 @@
 """f(t), limits, poles and expansions against dense truths; what is printed, shown wrong where it is."""
 
 import itertools
+import json
 import math
 from dataclasses import replace
 
@@ -44,11 +45,11 @@ KINDS = [
 def test_poles_are_those_of_the_non_symmetric_matrix(kind, strength):
     p = problem(strength=strength, **kind)
     truth = np.sort(np.linalg.eigvals(full_matrix(p)).real)
-    found = all_poles(p)
+    result = all_poles(p)
     assert np.abs(np.linalg.eigvals(full_matrix(p)).imag).max() < 1e-6
-    assert found == pytest.approx(truth, abs=1e-10 * max(1, truth.max()) if strength > 0 else 1e-7)
-    assert found.min() >= 0
-    assert extreme_poles(p, 4) == pytest.approx(found[::-1][:4], rel=1e-8, abs=1e-9)
+    assert result == pytest.approx(truth, abs=1e-10 * max(1, truth.max()) if strength > 0 else 1e-7)
+    assert result.min() >= 0
+    assert extreme_poles(p, 4) == pytest.approx(result[::-1][:4], rel=1e-8, abs=1e-9)
 
 
 @pytest.mark.parametrize("strength", [0.01, 0.7, 20.0, math.inf])
@@ -85,10 +86,10 @@ def test_f_of_t_is_where_small_steps_lead(kind, strength):
 @pytest.mark.parametrize("kind", KINDS)
 def test_lanczos_is_exact_when_its_space_is_exhausted(kind, strength):
     p = problem(strength=strength, **kind)
-    truth, found = exact_dynamics(p), kernel_dynamics(p, vectors=400)
+    truth, result = exact_dynamics(p), kernel_dynamics(p, vectors=400)
     for time in TIMES:
-        assert found(time) == pytest.approx(truth(time), abs=1e-8)
-    assert found.largest_step == pytest.approx(2 / all_poles(p).max(), rel=1e-8)
+        assert result(time) == pytest.approx(truth(time), abs=1e-8)
+    assert result.max_learning_rate == pytest.approx(2 / all_poles(p).max(), rel=1e-8)
 
 
 def test_few_lanczos_vectors_come_near():
@@ -136,7 +137,7 @@ def test_the_corrected_expansion_is_exact_and_the_printed_one_is_not():
 def test_at_time_zero_nothing_has_moved_and_loss_never_rises(seed, strength):
     p = problem(n=5, d=4, m=3, strength=strength, seed=seed)
     dynamics = kernel_dynamics(p, 50)
-    assert dynamics(0.0) == pytest.approx(p.start.numpy(), abs=1e-12)
+    assert dynamics(0.0) == pytest.approx(p.initial.numpy(), abs=1e-12)
     if strength == 0:
         losses = [np.square(f - p.y.numpy()).sum() for f in dynamics([0, 0.5, 1, 2, 8, 30])]
         assert all(b <= a + 1e-9 for a, b in itertools.pairwise(losses))
@@ -145,7 +146,7 @@ def test_at_time_zero_nothing_has_moved_and_loss_never_rises(seed, strength):
 def test_gradient_descent_is_predicted_step_by_step():
     p = problem(strength=0.5)
     dynamics = exact_dynamics(p)
-    step, f = 0.3 * dynamics.largest_step, p.features.clone()
+    step, f = 0.3 * dynamics.max_learning_rate, p.features.clone()
     for iteration in range(1, 30):
         r = torch.outer(p.mix, p.y - p.mix @ f) + p.strength * (p.privileged - f)
         f = f + step * p.gram(r)
@@ -156,8 +157,8 @@ def test_gradient_descent_is_predicted_step_by_step():
 
 def test_knowledge_already_had_moves_nothing_at_infinite_strength():
     p = problem(strength=math.inf, away=0.0)
-    assert kernel_dynamics(p)([0.0, 3.0]) == pytest.approx(np.stack([p.start.numpy()] * 2))
-    assert limit(p).numpy() == pytest.approx(p.start.numpy())
+    assert kernel_dynamics(p)([0.0, 3.0]) == pytest.approx(np.stack([p.initial.numpy()] * 2))
+    assert limit(p).numpy() == pytest.approx(p.initial.numpy())
 
 
 def test_the_density_of_poles_has_their_moments():
@@ -168,16 +169,16 @@ def test_the_density_of_poles_has_their_moments():
     assert (place * share).sum() == pytest.approx(poles.mean(), rel=0.15)
 
 
-def test_assumptions_are_said():
+def test_assumptions_are_reported():
     def words(p, **options):
-        return {found.name.split(" (")[0]: found for found in check_assumptions(p, **options)}
+        return {result.name.split(" (")[0]: result for result in check_assumptions(p, **options)}
 
-    fine = words(problem(away=0.0), smooth=True, step=0.01)
-    assert all(found.holds for found in fine.values())
-    bad = words(problem(n=12, d=5, m=3, away=3.0), smooth=False, step=100.0)
+    fine = words(problem(away=0.0), smooth=True, learning_rate=0.01)
+    assert all(result.holds for result in fine.values())
+    bad = words(problem(n=12, d=5, m=3, away=3.0), smooth=False, learning_rate=100.0)
     assert [bad[name].holds for name in bad] == [False, True, False, False, False]
     assert "more examples than inputs" in bad["every H_k has full rank"].meaning
-    assert "diverges" in bad["step below 2/λ_max"].meaning
+    assert "diverges" in bad["learning rate below 2/λ_max"].meaning
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_bad_problems_are_named(change, message):
     p = problem()
     values = {name: getattr(p, name) for name in ("x", "features", "slopes", "output", "privileged", "y", "strength")}
     with pytest.raises(InputError, match=message):
-        KernelProblem.of(**(values | change))
+        KernelProblem.from_arrays(**(values | change))
     with pytest.raises(InputError, match="time must be"):
         exact_dynamics(p)(-1.0)
 
@@ -234,3 +235,14 @@ def test_compressed_inputs_are_the_same_problem():
     assert small.gram(v).numpy() == pytest.approx(p.gram(v).numpy(), abs=1e-12)
     wide = problem(n=9, d=4)
     assert wide.compressed() is wide
+
+
+def test_the_prediction_is_a_json_document_and_one_line():
+    p = problem(n=6, d=4, m=3)
+    dynamics = kernel_dynamics(p)
+    document = json.loads(json.dumps(dynamics.to_dict(), allow_nan=False))
+    assert (document["n"], document["width"], document["strength"]) == (6, 3, p.strength)
+    assert document["poles"] == sorted(dynamics.poles, reverse=True)
+    assert document["largest_step"] == dynamics.max_learning_rate
+    assert document["limit"] == pytest.approx(limit(p).numpy(), abs=1e-6)
+    assert repr(dynamics).startswith("<Dynamics: 3 units, 6 examples, λ = ")

@@ -16,28 +16,28 @@ STRENGTHS = [0.0, 0.01, 0.1, 1.0, 10.0, 100.0]
 @pytest.mark.parametrize("seed", range(4))
 def test_error_rises_and_poles_quicken_with_the_strength(seed):
     p = problem(seed=seed, away=0.05, m=6)
-    found = strength_tradeoff(p, STRENGTHS)
-    errors = [trade.error for trade in found]
+    result = strength_tradeoff(p, STRENGTHS)
+    errors = [trade.error for trade in result]
     assert errors[0] == pytest.approx(0, abs=1e-5)
     assert errors == sorted(errors)
     teacher = float((p.mix @ p.privileged - p.y).norm())
-    for trade in found:
+    for trade in result:
         expected = trade.strength / (p.a + trade.strength) * teacher
         assert trade.error == pytest.approx(expected, abs=1e-5)
         assert trade.printed_error == pytest.approx(expected, abs=1e-9)
-    assert found[-1].slowest_active > found[1].slowest_active
+    assert result[-1].slowest_active > result[1].slowest_active
 
 
 def test_with_more_examples_than_inputs_labels_are_not_reached_at_all():
-    found = strength_tradeoff(problem(n=40, d=4, m=3), [0.0, 1.0])
-    assert found[0].error > 0.5
-    assert found[0].printed_error == pytest.approx(0, abs=1e-9)
+    result = strength_tradeoff(problem(n=40, d=4, m=3), [0.0, 1.0])
+    assert result[0].error > 0.5
+    assert result[0].printed_error == pytest.approx(0, abs=1e-9)
 
 
 def test_infinite_strength_is_the_end_of_the_line():
     p = problem()
-    found = strength_tradeoff(p, [1e6, np.inf])
-    assert found[0].error == pytest.approx(found[1].error, rel=1e-4)
+    result = strength_tradeoff(p, [1e6, np.inf])
+    assert result[0].error == pytest.approx(result[1].error, rel=1e-4)
 
 
 def test_bad_share():

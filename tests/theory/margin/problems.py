@@ -1,4 +1,4 @@
-"""Small labelled data sets, and slow ways to know their margins."""
+"""Small labeled data sets, and slow ways to know their margins."""
 
 import itertools
 
@@ -16,7 +16,7 @@ def random_points(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def two_xor(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """(±s, 0, …) labelled +, (0, ±s, …) labelled −, all other coordinates ±s; norms 1.
+    """(±s, 0, …) labeled +, (0, ±s, …) labeled −, all other coordinates ±s; norms 1.
 
     Its symmetries take every point to every other and labels to labels (all flipped or none), so F, convex and
     blind to them, is least at the uniform q: γ* = F(1/n).
@@ -90,7 +90,7 @@ def plane_points(seed: int) -> tuple[np.ndarray, np.ndarray]:
         angles = rng.choice(8, n, replace=False) * np.pi / 4
     elif kind == 2:  # nearly so
         angles = rng.choice(8, n, replace=False) * np.pi / 4 + rng.normal(0, 1e-5, n)
-    else:  # neighbours at small angles
+    else:  # neighbors at small angles
         angles = np.repeat(rng.uniform(0, 2 * np.pi, n), 2)[:n] + np.tile([0.0, 0.02], n)[:n]
     y = np.where(rng.random(n) > 0.5, 1.0, -1.0)
     y[:2] = 1, -1

@@ -6,10 +6,9 @@ import math
 import numpy as np
 import pytest
 
-import softlabel as sl
 from softlabel.errors import InputError
-from softlabel.networks.starts import draw_start
-from softlabel.theory.margin import margin, start_margin
+from softlabel.networks.initialization import draw_init
+from softlabel.theory.margin import init_margin, margin
 from softlabel.theory.margin.certified import _mean_upper
 from tests.theory.margin.problems import digits, norm_of_g, random_points, two_xor
 
@@ -22,34 +21,34 @@ def uniform_norm(d: int, draws: int = 20_000, seed: int = 0) -> tuple[float, flo
     return float(lengths.mean()), float(lengths.std() / math.sqrt(draws))
 
 
-def check_order(found) -> None:
+def check_order(result) -> None:
     """What holds for every margin, however it was computed."""
     slack = 1 + 1e-6
-    assert 0 <= found.floor <= found.lower <= found.upper <= found.kernel[1] * slack
-    assert found.kernel[0] <= found.kernel[1]
-    assert found.kernel[0] ** 2 <= found.upper
-    assert found.teacher_lower <= found.lower
-    assert found.q.sum() == pytest.approx(1)
-    assert found.q.min() >= 0
-    assert found.teacher_margins.shape == found.teacher_errors.shape == (found.n,)
-    assert (found.teacher_margins >= found.teacher_lower).all()
-    times = [at.seconds for at in found.history]
+    assert 0 <= result.floor <= result.lower <= result.upper <= result.kernel[1] * slack
+    assert result.kernel[0] <= result.kernel[1]
+    assert result.kernel[0] ** 2 <= result.upper
+    assert result.teacher_lower <= result.lower
+    assert result.q.sum() == pytest.approx(1)
+    assert result.q.min() >= 0
+    assert result.teacher_margins.shape == result.teacher_errors.shape == (result.n,)
+    assert (result.teacher_margins >= result.teacher_lower).all()
+    times = [at.seconds for at in result.history]
     assert times == sorted(times)
-    assert [at.lower for at in found.history] == sorted(at.lower for at in found.history)
-    assert [at.upper for at in found.history] == sorted((at.upper for at in found.history), reverse=True)
+    assert [at.lower for at in result.history] == sorted(at.lower for at in result.history)
+    assert [at.upper for at in result.history] == sorted((at.upper for at in result.history), reverse=True)
 
 
 def test_digits_reference():
     x, y = digits(200)
-    found = margin(x, y)
-    check_order(found)
-    assert found.relative_width <= 0.05
-    assert found.lower <= 0.0344  # the reference: γ* in [.0335, .0344]
-    assert found.upper >= 0.0335
-    assert found.kernel == pytest.approx((0.0396, 0.0396), abs=5e-5)
-    assert (found.n, found.d, found.confidence, found.zero) == (200, 64, pytest.approx(0.95), None)
-    assert found.upper <= np.linalg.norm(x, axis=1).min() / 2
-    assert found.teacher_lower > 0.5 * found.lower
+    result = margin(x, y)
+    check_order(result)
+    assert result.relative_gap <= 0.05
+    assert result.lower <= 0.0344  # the reference: γ* in [.0335, .0344]
+    assert result.upper >= 0.0335
+    assert result.kernel == pytest.approx((0.0396, 0.0396), abs=5e-5)
+    assert (result.n, result.d, result.confidence, result.zero) == (200, 64, pytest.approx(0.95), None)
+    assert result.upper <= np.linalg.norm(x, axis=1).min() / 2
+    assert result.teacher_lower > 0.5 * result.lower
 
 
 @pytest.mark.parametrize(("d", "reference"), [(3, 1 / 6), (6, 0.0636)])
@@ -57,13 +56,13 @@ def test_xor_reference(d, reference):
     x, y = two_xor(d)
     drawn, error = uniform_norm(d, 200_000)
     assert drawn == pytest.approx(reference, abs=4 * error + 5e-5)
-    found = margin(x, y)
-    check_order(found)
-    assert found.relative_width <= 0.05
-    assert found.lower <= reference + 5e-5
-    assert found.upper >= reference - 5e-5
-    assert found.lower - 4 * error <= drawn <= found.upper + 4 * error
-    assert found.teacher_lower > 0.9 * found.lower
+    result = margin(x, y)
+    check_order(result)
+    assert result.relative_gap <= 0.05
+    assert result.lower <= reference + 5e-5
+    assert result.upper >= reference - 5e-5
+    assert result.lower - 4 * error <= drawn <= result.upper + 4 * error
+    assert result.teacher_lower > 0.9 * result.lower
 
 
 @pytest.mark.slow
@@ -71,18 +70,18 @@ def test_xor_reference_of_4096_points():
     x, y = two_xor(12)
     drawn, error = uniform_norm(12)
     assert drawn == pytest.approx(0.0239, abs=4 * error + 5e-5)
-    found = margin(x, y, budget=200)
-    check_order(found)
-    assert found.relative_width <= 0.05
-    assert found.lower - 4 * error <= drawn <= found.upper + 4 * error
-    assert found.seconds < 260
+    result = margin(x, y, time_limit=200)
+    check_order(result)
+    assert result.relative_gap <= 0.05
+    assert result.lower - 4 * error <= drawn <= result.upper + 4 * error
+    assert result.seconds < 260
 
 
 @pytest.mark.slow
 def test_all_digits_to_five_percent():
-    found = margin(*digits(None))
-    check_order(found)
-    assert found.relative_width <= 0.05
+    result = margin(*digits(None))
+    check_order(result)
+    assert result.relative_gap <= 0.05
 
 
 def test_the_smallest_xor_by_hand():
@@ -98,36 +97,36 @@ def test_the_smallest_xor_by_hand():
 def test_intervals_hold_the_margin_for_every_seed():
     """γ* = 1/6 is known; F is the same on most directions, so that rounding too is put to the test."""
     x, y = two_xor(3)
-    found = [margin(x, y, seed=seed, work_limit=1e9) for seed in range(20)]
-    assert all(one.lower <= 1 / 6 <= one.upper for one in found)
-    assert all(one.teacher_lower <= 1 / 6 for one in found)
+    result = [margin(x, y, seed=seed, work_limit=1e9) for seed in range(20)]
+    assert all(one.lower <= 1 / 6 <= one.upper for one in result)
+    assert all(one.teacher_lower <= 1 / 6 for one in result)
 
 
 def test_intervals_hold_as_often_as_they_say():
     x, y = two_xor(5)
     truth, error = uniform_norm(5, 300_000)
-    found = [margin(x, y, seed=seed, width=0.15, confidence=0.5, work_limit=4e9) for seed in range(14)]
-    assert sum(one.lower - 3 * error <= truth <= one.upper + 3 * error for one in found) >= 7
+    result = [margin(x, y, seed=seed, rtol=0.15, confidence=0.5, work_limit=4e9) for seed in range(14)]
+    assert sum(one.lower - 3 * error <= truth <= one.upper + 3 * error for one in result) >= 7
 
 
 @pytest.mark.parametrize("points", [random_points(25, 4, 1), random_points(12, 60, 2), digits(50)])
 def test_order_and_limits(points):
     x, y = points
-    found = margin(x, y, width=0.1)
-    check_order(found)
-    assert found.upper <= np.linalg.norm(x, axis=1).min() / 2
+    result = margin(x, y, rtol=0.1)
+    check_order(result)
+    assert result.upper <= np.linalg.norm(x, axis=1).min() / 2
 
 
 def test_two_points_by_hand():
-    """x and −x, labelled apart: G is q_1 x or q_2 x, so F = ½ for every q."""
+    """x and −x, labeled apart: G is q_1 x or q_2 x, so F = ½ for every q."""
     x = np.array([[1.0, 0], [-1, 0]])
-    found = margin(x, np.array([1.0, -1]))
-    assert found.lower <= 0.5 <= found.upper + 1e-12
-    assert found.relative_width < 0.05
-    # orthogonal, labelled apart: both seen, one, or none: E‖(x, −x')‖/2 = ¼·√2/2 + ½·½
-    found = margin(np.eye(2), np.array([1.0, -1]))
-    assert found.lower <= math.sqrt(2) / 8 + 1 / 4 <= found.upper
-    assert found.relative_width < 0.05
+    result = margin(x, np.array([1.0, -1]))
+    assert result.lower <= 0.5 <= result.upper + 1e-12
+    assert result.relative_gap < 0.05
+    # orthogonal, labeled apart: both seen, one, or none: E‖(x, −x')‖/2 = ¼·√2/2 + ½·½
+    result = margin(np.eye(2), np.array([1.0, -1]))
+    assert result.lower <= math.sqrt(2) / 8 + 1 / 4 <= result.upper
+    assert result.relative_gap < 0.05
 
 
 def test_rotation_and_flipped_labels_change_nothing():
@@ -163,13 +162,13 @@ def test_work_and_not_the_clock_decides(monkeypatch):
     """The same numbers under a clock that stands still and one that leaps, with either a generous or a tight limit."""
     x, y = digits(60)
     for work_limit in (1e10, 3e8):
-        found = []
+        result = []
         for pace in (0.0, 1e3):
             ticks = itertools.count()
             monkeypatch.setattr("time.perf_counter", lambda pace=pace, ticks=ticks: pace * next(ticks))
-            found.append(margin(x, y, width=0.3, work_limit=work_limit, seed=3))
+            result.append(margin(x, y, rtol=0.3, work_limit=work_limit, seed=3))
         monkeypatch.undo()
-        one, other = found
+        one, other = result
         assert (one.lower, one.upper, one.teacher_lower, one.smoothing, one.operations) == (
             other.lower, other.upper, other.teacher_lower, other.smoothing, other.operations
         )  # fmt: skip
@@ -181,39 +180,40 @@ def test_work_and_not_the_clock_decides(monkeypatch):
 def test_limits_say_what_they_are():
     x, y = random_points(8, 2, 0)
     kinds = [
-        margin(x, y, width=0.5, **limits).limited_by for limits in ({"budget": 1}, {"budget": 9, "work_limit": 1e9})
+        margin(x, y, rtol=0.5, **limits).limited_by
+        for limits in ({"time_limit": 1}, {"time_limit": 9, "work_limit": 1e9})
     ]
     assert kinds == ["time", "work and time"]
 
 
 @pytest.mark.parametrize("points", [digits(None), two_xor(10)])
-def test_a_tiny_budget_gets_an_honest_interval(points):
+def test_a_short_time_limit_gets_an_honest_interval(points):
     x, y = points
     seen = []
-    found = margin(x, y, budget=1, watch=seen.append)
-    check_order(found)
-    assert found.seconds < 20  # on however busy a machine
-    assert seen == list(found.history)
-    assert found.lower < 0.0165 if len(x) == 1797 else found.lower <= 0.0305  # γ* of either is known to be below
-    assert found.upper > 0.0155 if len(x) == 1797 else found.upper >= 0.0285
+    result = margin(x, y, time_limit=1, progress=seen.append)
+    check_order(result)
+    assert result.seconds < 20  # on however busy a machine
+    assert seen == list(result.history)
+    assert result.lower < 0.0165 if len(x) == 1797 else result.lower <= 0.0305  # γ* of either is known to be below
+    assert result.upper > 0.0155 if len(x) == 1797 else result.upper >= 0.0285
 
 
-def test_zero_is_said_with_its_rows():
+def test_zero_is_reported_with_its_rows():
     x, y = random_points(20, 4, 0)
     x[9], y[9] = 0.5 * x[4], -y[4]
-    found = margin(x, y)
-    assert (found.lower, found.upper, found.floor, found.teacher_lower, found.confidence) == (0, 0, 0, 0, 1)
-    assert found.relative_width == 0
-    assert found.zero is not None
-    assert found.zero.rows == (4, 9)
-    assert "exactly" in found.asymptotic
+    result = margin(x, y)
+    assert (result.lower, result.upper, result.floor, result.teacher_lower, result.confidence) == (0, 0, 0, 0, 1)
+    assert result.relative_gap == 0
+    assert result.zero is not None
+    assert result.zero.rows == (4, 9)
+    assert "exactly" in result.asymptotic
 
 
 def test_more_points_than_float64_kernels_are_for(monkeypatch):
     x, y = digits(120)
-    double = margin(x, y, width=0.15, work_limit=2e10)
+    double = margin(x, y, rtol=0.15, work_limit=2e10)
     monkeypatch.setattr("softlabel.theory.margin.certified.LARGE", 10)
-    single = margin(x, y, width=0.15, work_limit=2e10)
+    single = margin(x, y, rtol=0.15, work_limit=2e10)
     check_order(single)
     assert single.kernel == pytest.approx(double.kernel, rel=3e-4)
     assert single.lower <= double.upper
@@ -225,13 +225,13 @@ def test_points_outside_the_working_set_join(monkeypatch):
     from softlabel.theory.margin import certified
 
     x, y = digits(100)
-    whole = margin(x, y, width=0.15, work_limit=2e10)
+    full = margin(x, y, rtol=0.15, work_limit=2e10)
     monkeypatch.setattr(certified._Search, "_working", lambda self, kernel: np.flatnonzero(kernel.q)[::3])
-    small = margin(x, y, width=0.15, work_limit=2e10)
+    small = margin(x, y, rtol=0.15, work_limit=2e10)
     check_order(small)
-    assert small.lower <= whole.upper
-    assert whole.lower <= small.upper
-    assert small.relative_width <= 0.15
+    assert small.lower <= full.upper
+    assert full.lower <= small.upper
+    assert small.relative_gap <= 0.15
 
 
 def test_upper_end_of_a_mean():
@@ -242,29 +242,29 @@ def test_upper_end_of_a_mean():
 
 def test_starts_approach_the_margin():
     x, y = two_xor(3)
-    found = {
-        m: [start_margin(x, y, draw_start("symmetric", width=m, inputs=3, seed=seed)[0]) for seed in range(4)]
+    result = {
+        m: [init_margin(x, y, draw_init("symmetric", width=m, inputs=3, seed=seed)[0]) for seed in range(4)]
         for m in (4, 64, 4096)
     }
-    assert all(0 <= gamma <= 0.5 for gammas in found.values() for gamma in gammas)
-    assert found[4096] == pytest.approx(np.full(4, 1 / 6), rel=0.05)
-    errors = [np.abs(np.array(found[m]) - 1 / 6).max() for m in found]
+    assert all(0 <= gamma <= 0.5 for gammas in result.values() for gamma in gammas)
+    assert result[4096] == pytest.approx(np.full(4, 1 / 6), rel=0.05)
+    errors = [np.abs(np.array(result[m]) - 1 / 6).max() for m in result]
     assert errors == sorted(errors, reverse=True)
-    assert min(found[4]) < 0.1
-    assert np.mean(found[64]) <= 1 / 6 + 0.03  # E γ_m ≤ γ*
+    assert min(result[4]) < 0.1
+    assert np.mean(result[64]) <= 1 / 6 + 0.03  # E γ_m ≤ γ*
 
 
 def test_a_start_counts_its_pairs_once():
     x, y = digits(40)
-    weights, _ = draw_start("symmetric", width=128, inputs=64, seed=1)
-    assert start_margin(x, y, weights) == pytest.approx(start_margin(x, y, weights[:64]), rel=1e-9)
-    assert start_margin(x, y, weights[:1]) == 0
+    weights, _ = draw_init("symmetric", width=128, inputs=64, seed=1)
+    assert init_margin(x, y, weights) == pytest.approx(init_margin(x, y, weights[:64]), rel=1e-9)
+    assert init_margin(x, y, weights[:1]) == 0
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": 2.0}, r"norms ≤ 1, the largest is 2; scale them \(--scale max or --scale unit\)"),
+        ({"x": 2.0}, r"norms ≤ 1, the largest is 2; set `scale` to max or unit"),
         ({"y": [1, 0, 1, -1]}, "labels must be −1 and"),
         ({"y": [1, 1, 1, 1]}, "one class only"),
         ({"y": [1, -1, 1]}, r"labels have shape \(3,\), inputs have 4 rows"),
@@ -272,14 +272,14 @@ def test_a_start_counts_its_pairs_once():
         ({"x": np.inf}, "row 0 is not finite"),
         ({"table": np.ones(4)}, "table of rows and columns"),
         ({"table": np.ones((0, 3)), "y": []}, "table of rows and columns"),
-        ({"budget": 0.5}, "budget must lie between 1 and 1e\\+09, got 0.5"),
-        ({"budget": math.nan}, "budget"),
-        ({"budget": math.inf}, "budget must lie between 1 and 1e\\+09, got inf"),
+        ({"time_limit": 0.5}, "time_limit must lie between 1 and 1e\\+09, got 0.5"),
+        ({"time_limit": math.nan}, "time_limit"),
+        ({"time_limit": math.inf}, "time_limit must lie between 1 and 1e\\+09, got inf"),
         ({"work_limit": 10.0}, "work_limit must lie between 1e\\+06 and"),
         ({"work_limit": math.nan}, "work_limit"),
         ({"work_limit": math.inf}, "work_limit must lie between 1e\\+06 and"),
-        ({"width": 0}, r"width must lie in \(0, 1\), got 0"),
-        ({"width": 1.5}, "width"),
+        ({"rtol": 0}, r"rtol must lie in \(0, 1\), got 0"),
+        ({"rtol": 1.5}, "rtol"),
         ({"confidence": 1.0}, r"confidence must lie in \[0.5, 1\), got 1.0"),
         ({"confidence": 0.2}, "confidence"),
     ],
@@ -293,15 +293,11 @@ def test_bad_input_is_named(change, message):
 
 
 @pytest.mark.parametrize("weights", [np.ones((4, 3)), np.ones(4), np.ones((0, 4)), np.full((2, 4), np.nan)])
-def test_bad_starts_are_named(weights):
-    with pytest.raises(InputError, match="weights must be"):
-        start_margin(np.eye(4), np.array([1.0, -1, 1, -1]), weights)
+def test_bad_weights_are_named(weights):
+    with pytest.raises(InputError, match="weights must"):
+        init_margin(np.eye(4), np.array([1.0, -1, 1, -1]), weights)
 
 
 def test_rounding_of_unit_norms_is_forgiven():
     x, y = digits(30)
-    assert margin((x * (1 + 1e-6)).astype(np.float32), y, width=0.2).upper > 0
-
-
-def test_it_is_the_packages_own_function():
-    assert sl.margin is margin
+    assert margin((x * (1 + 1e-6)).astype(np.float32), y, rtol=0.2).upper > 0

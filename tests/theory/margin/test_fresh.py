@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from softlabel.theory.kernel import Rows, kernel_matrix
+from softlabel.theory.kernel import KernelRows, kernel_matrix
 from softlabel.theory.margin.fresh import BoundedMean, ControlledMean, Directions, Field, carrying, mean_norm
 from softlabel.theory.margin.limits import Limits
 from softlabel.theory.margin.rounding import Rounding
@@ -54,7 +54,7 @@ def test_controlled_means_are_unbiased_and_their_errors_cover():
     """2,000 simulations: the mean of the estimates, and how often ±1.645 standard errors hold the truth."""
     rng, draws, rounds = np.random.default_rng(0), 200, 2000
     correlated = np.array([0.0, 0.9, -0.99])
-    estimates, held = [], 0
+    estimates, stored = [], 0
     for _ in range(rounds):
         control = rng.exponential(size=(draws, 3))
         values = 2 + correlated * (control - 1) + np.sqrt(1 - correlated**2) * rng.standard_normal((draws, 3))
@@ -63,12 +63,12 @@ def test_controlled_means_are_unbiased_and_their_errors_cover():
         mean.add(torch.from_numpy(values[50:]), torch.from_numpy(control[50:]))
         value, error = mean.means()
         estimates.append(value)
-        held += np.abs(value - 2) <= norm.isf(0.05) * error
+        stored += np.abs(value - 2) <= norm.isf(0.05) * error
     assert mean.count == draws
     spread = np.std(estimates, axis=0)
     assert np.mean(estimates, axis=0) == pytest.approx(2, abs=4 * spread.max() / np.sqrt(rounds))
     assert spread == pytest.approx(np.sqrt((1 - correlated**2) / draws), rel=0.1)
-    assert held / rounds == pytest.approx(0.9, abs=0.025)
+    assert stored / rounds == pytest.approx(0.9, abs=0.025)
 
 
 def test_a_constant_needs_no_control():
@@ -98,7 +98,7 @@ def test_empirical_bernstein_bounds_hold_where_a_normal_approximation_fails():
         mean = BoundedMean(np.ones(1))
         mean.add(torch.from_numpy(values[:300]))
         mean.add(torch.from_numpy(values[300:]))
-        misses += mean.value[0] + mean.width(failure)[0] < 1 / 3000
+        misses += mean.value[0] + mean.half_length(failure)[0] < 1 / 3000
         normal_misses += mean.value[0] + norm.isf(failure) * mean.error[0] < 1 / 3000
     assert misses == 0
     assert normal_misses > 150
@@ -113,9 +113,9 @@ def test_bounded_means_are_their_definitions():
     assert mean.error == pytest.approx(np.sqrt(variance / 500))
     log = np.log(2 / 0.01)
     expected = np.sqrt(2 * variance * log / 500) + 7 * np.array([1, 2, 3]) * log / (3 * 499)
-    assert mean.width(0.01) == pytest.approx(expected)
+    assert mean.half_length(0.01) == pytest.approx(expected)
     mean.keep(np.array([2]))
-    assert mean.width(0.01) == pytest.approx(expected[[2]])
+    assert mean.half_length(0.01) == pytest.approx(expected[[2]])
 
 
 @pytest.mark.parametrize("points", [random_points(8, 2, 0), random_points(15, 5, 1), two_xor(4)])
@@ -123,14 +123,14 @@ def test_mean_norm_equals_brute_force(points):
     x, y = points
     q = np.random.default_rng(2).dirichlet(np.ones(len(x)))
     value, error = brute_force(x, y, q)
-    found = bounds_of(x, y, q)
-    assert found.upper - found.value <= 0.05 * found.value
-    assert found.value - found.lower == pytest.approx(found.upper - found.value)
-    assert found.lower - 4 * error <= value <= found.upper + 4 * error
+    result = bounds_of(x, y, q)
+    assert result.upper - result.value <= 0.05 * result.value
+    assert result.value - result.lower == pytest.approx(result.upper - result.value)
+    assert result.lower - 4 * error <= value <= result.upper + 4 * error
 
 
 def test_mean_norm_where_rare_directions_hold_all_of_it():
-    """±x turned by 1e-5, labelled apart: G is not 0 on 3e-6 of all directions and nearly 0 on the others."""
+    """±x turned by 1e-5, labeled apart: G is not 0 on 3e-6 of all directions and nearly 0 on the others."""
     angles = np.array([0.0, 1e-5, np.pi, np.pi + 1e-5])
     x, y = np.column_stack([np.cos(angles), np.sin(angles)]), np.array([1.0, -1, -1, 1])
     q = np.full(4, 0.25)
@@ -138,17 +138,17 @@ def test_mean_norm_where_rare_directions_hold_all_of_it():
     truth = float(shares @ norm_of_g(x, y, q, z))
     assert norm_of_g(x, y, q, z)[shares > 0.1].max() < 1e-5
     for seed in range(5):
-        found = bounds_of(x, y, q, seed, stop=Limits(work=1e8).until(1.0))
-        assert found.lower <= truth <= found.upper
+        result = bounds_of(x, y, q, seed, stop=Limits(work=1e8).until(1.0))
+        assert result.lower <= truth <= result.upper
 
 
-def test_mean_norm_ends_when_told():
+def test_mean_norm_ends_on_request():
     x, y = random_points(10, 3, 3)
     stop = Limits(work=1e6).until(0.0)
     stop.spend(1.0)
-    found = bounds_of(x, y, np.full(10, 0.1), precision=1e-9, stop=stop)
-    assert 0 < found.value - found.lower < 0.5 * found.value
-    wide = found.upper - found.lower
+    result = bounds_of(x, y, np.full(10, 0.1), precision=1e-9, stop=stop)
+    assert 0 < result.value - result.lower < 0.5 * result.value
+    wide = result.upper - result.lower
     assert stop.limits.spent < 1e8
     longer = bounds_of(x, y, np.full(10, 0.1), precision=1e-9, stop=Limits(work=2e9).until(1.0))
     assert longer.upper - longer.lower < wide / 4
@@ -158,7 +158,7 @@ def test_prepared_rows_serve_as_points():
     """The layout of kernels (rotated, padded) leaves F alone."""
     x, y = random_points(6, 40, 1)
     q = np.full(6, 1 / 6)
-    rows = Rows.of(x, torch.float64)
+    rows = KernelRows.from_inputs(x, torch.float64)
     points = (rows.directions * rows.norms[:, None]).numpy()
     assert points.shape[1] < 40
     assert form_of(points, y, q) == pytest.approx(form_of(x, y, q), rel=1e-12)

@@ -8,9 +8,9 @@ import pytest
 import torch
 from scipy.optimize import nnls
 
-from softlabel.theory.kernel import Rows, kernel_matrix
+from softlabel.theory.kernel import KernelRows, kernel_matrix
 from softlabel.theory.margin import kernel_margin as function
-from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, labelled_product
+from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, labeled_product
 from softlabel.theory.margin.limits import Limits
 from tests.theory.margin.problems import digits, random_points, two_xor
 
@@ -33,44 +33,44 @@ def by_least_squares(x, y):
 @pytest.mark.parametrize("points", PROBLEMS)
 def test_equals_least_squares_and_a_quadratic_program(points):
     x, y = points
-    found = function(Rows.of(x, torch.float64), y, tolerance=1e-6)
-    assert found.upper == pytest.approx(by_least_squares(x, y), rel=2e-6)
+    result = function(KernelRows.from_inputs(x, torch.float64), y, tolerance=1e-6)
+    assert result.upper == pytest.approx(by_least_squares(x, y), rel=2e-6)
     q = cp.Variable(len(x), nonneg=True)
     a = labelled_gram(x, y)
     cone = cp.Problem(cp.Minimize(cp.quad_form(q, cp.psd_wrap(a))), [cp.sum(q) == 1])
     cone.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-10)
     optimum = float(np.sqrt(cone.value))
-    assert found.lower - 1e-8 <= optimum <= found.upper + 1e-8
-    assert found.upper - found.lower <= 1e-6 * found.upper
-    assert found.q.min() >= 0
-    assert found.q.sum() == pytest.approx(1)
-    assert found.functional == pytest.approx(a @ found.q, abs=1e-12)
-    assert found.upper == pytest.approx(np.sqrt(found.q @ a @ found.q), rel=1e-9)
-    assert found.floor == pytest.approx(max(0, (a @ found.q).min()), abs=1e-12)
-    assert found.floor <= found.upper**2 * (1 + 1e-9)
+    assert result.lower - 1e-8 <= optimum <= result.upper + 1e-8
+    assert result.upper - result.lower <= 1e-6 * result.upper
+    assert result.q.min() >= 0
+    assert result.q.sum() == pytest.approx(1)
+    assert result.functional == pytest.approx(a @ result.q, abs=1e-12)
+    assert result.upper == pytest.approx(np.sqrt(result.q @ a @ result.q), rel=1e-9)
+    assert result.floor == pytest.approx(max(0, (a @ result.q).min()), abs=1e-12)
+    assert result.floor <= result.upper**2 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("first", "added"), [(5, 3), (10, 100), (30, 1)])
 def test_a_growing_working_set_ends_where_all_points_at_once_do(first, added, monkeypatch):
     x, y = digits(150)
-    rows = Rows.of(x, torch.float64)
+    rows = KernelRows.from_inputs(x, torch.float64)
     direct = function(rows, y, tolerance=1e-5)
     monkeypatch.setattr(module, "FIRST", first)
     monkeypatch.setattr(module, "ADDED", added)
-    said = []
-    grown = function(rows, y, tolerance=1e-5, report=said.append)
-    assert len(said) > 1
+    messages = []
+    grown = function(rows, y, tolerance=1e-5, report=messages.append)
+    assert len(messages) > 1
     assert grown.upper - grown.lower <= 1e-5 * grown.upper
     assert grown.lower <= direct.upper
     assert direct.lower <= grown.upper
-    assert "points support it" in said[-1]
+    assert "points support it" in messages[-1]
 
 
 def test_a_limit_that_is_reached_leaves_a_valid_bracket(monkeypatch):
     monkeypatch.setattr(module, "FIRST", 20)
     monkeypatch.setattr(module, "ADDED", 5)
     x, y = digits(150)
-    rows = Rows.of(x, torch.float64)
+    rows = KernelRows.from_inputs(x, torch.float64)
     stop = Limits(work=1e6).until(0.0)
     stop.spend(1.0)
     cut = function(rows, y, stop=stop)
@@ -79,7 +79,7 @@ def test_a_limit_that_is_reached_leaves_a_valid_bracket(monkeypatch):
 
 def test_float32_rows_agree():
     x, y = digits(150)
-    single, double = (function(Rows.of(x, dtype), y) for dtype in (torch.float32, torch.float64))
+    single, double = (function(KernelRows.from_inputs(x, dtype), y) for dtype in (torch.float32, torch.float64))
     assert single.upper == pytest.approx(double.upper, rel=3e-4)
 
 
@@ -88,14 +88,14 @@ def test_product_with_labels(block, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", block)
     x, y = random_points(50, 4, 3)
     q = np.random.default_rng(0).random(50) * (np.arange(50) % 3 == 0)
-    product = labelled_product(Rows.of(x, torch.float64), y, q)
+    product = labeled_product(KernelRows.from_inputs(x, torch.float64), y, q)
     assert product == pytest.approx(labelled_gram(x, y) @ q, abs=1e-13)
 
 
 def test_the_reference_of_digits():
     x, y = digits(200)
-    found = function(Rows.of(x, torch.float64), y)
-    assert (round(found.lower, 4), round(found.upper, 4)) == (0.0396, 0.0396)
+    result = function(KernelRows.from_inputs(x, torch.float64), y)
+    assert (round(result.lower, 4), round(result.upper, 4)) == (0.0396, 0.0396)
 
 
 def test_rounding_never_turns_the_bracket_round():
@@ -103,8 +103,8 @@ def test_rounding_never_turns_the_bracket_round():
     assert bracket_low(np.array([-1.0, 1.0]), 0.5) == 0
     assert bracket_low(np.array([0.0]), 0.0) == 0
     x, y = two_xor(3)
-    found = function(Rows.of(x, torch.float64), y)
-    assert found.lower <= found.upper
+    result = function(KernelRows.from_inputs(x, torch.float64), y)
+    assert result.lower <= result.upper
 
 
 def test_cut_short_it_keeps_the_tightest_bracket(monkeypatch):
@@ -112,16 +112,16 @@ def test_cut_short_it_keeps_the_tightest_bracket(monkeypatch):
     x, y = digits(400)
     monkeypatch.setattr(module, "FIRST", 8)
     monkeypatch.setattr(module, "ADDED", 8)
-    said, limits = [], Limits(work=1e12)
+    messages, limits = [], Limits(work=1e12)
 
     def report(line: str) -> None:
-        said.append(line)
-        if len(said) == 3:
+        messages.append(line)
+        if len(messages) == 3:
             limits.spend(1e12)
 
-    cut = function(Rows.of(x, torch.float64), y, stop=limits.until(1.0), report=report)
-    assert len(said) == 3
-    uppers = [float(line.split(", ")[1].split("]")[0]) for line in said]
-    assert all("[0, " in line for line in said)
+    cut = function(KernelRows.from_inputs(x, torch.float64), y, stop=limits.until(1.0), report=report)
+    assert len(messages) == 3
+    uppers = [float(line.split(", ")[1].split("]")[0]) for line in messages]
+    assert all("[0, " in line for line in messages)
     assert uppers[-1] < 0.9 * uppers[0]
     assert cut.upper == pytest.approx(min(uppers), rel=1e-3)

@@ -16,15 +16,15 @@ def test_a_sample_of_few_points_never_promises_more_than_all_of_them(tolerance):
     x, y = digits(60)
     q, z = np.full(60, 1 / 60), draw_pairs(50, 64, 3, torch.float64)
     points = torch.from_numpy(x)
-    whole = SampleProblem(points, torch.from_numpy(y), z)
-    truth = solve_sample(whole, q, tolerance=1e-6).upper
+    full = SampleProblem(points, torch.from_numpy(y), z)
+    truth = solve_sample(full, q, tolerance=1e-6).upper
     few = np.zeros(60)
     few[:4] = 0.25
-    found = solve_replicate(points, y, np.arange(4), few, z, tolerance, unlimited())
-    at_start = norm_of_g(x, y, few, np.concatenate([z.numpy(), -z.numpy()])).mean()
-    assert found.gap >= at_start - truth * (1 + 1e-9)
+    result = solve_replicate(points, y, np.arange(4), few, z, tolerance, unlimited())
+    initial_value = norm_of_g(x, y, few, np.concatenate([z.numpy(), -z.numpy()])).mean()
+    assert result.gap >= initial_value - truth * (1 + 1e-9)
     if tolerance < 0.1:
-        assert found.gap == pytest.approx(at_start - truth, abs=2 * tolerance * truth)
+        assert result.gap == pytest.approx(initial_value - truth, abs=2 * tolerance * truth)
 
 
 def test_functional_everywhere_is_that_of_one_problem():

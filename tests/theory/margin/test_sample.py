@@ -107,27 +107,27 @@ def test_strong_duality_against_a_cone_program(points, directions, single):
     z = np.random.default_rng(5).standard_normal((directions, x.shape[1]))
     optimum, q = cone_program(x, y, z if single else np.concatenate([z, -z]))
     sample = problem(x, y, z, single)
-    found = solve_sample(sample, np.ones(len(x)), tolerance=2e-7, evaluations=20000)
-    assert found.upper == pytest.approx(optimum, rel=1e-6)
-    assert found.lower == pytest.approx(optimum, rel=5e-6)
-    assert found.lower <= found.upper
-    assert found.q.sum() == pytest.approx(1)
-    assert found.q.min() >= 0
-    assert sample.value_and_gradient(found.q)[0] == pytest.approx(found.upper, rel=1e-12)
-    assert sample.evaluate(found.dual, found.smoothing).functional.min() == pytest.approx(found.lower, rel=1e-6)
-    assert sample.value_and_gradient(np.maximum(q, 0))[0] >= found.lower * (1 - 1e-9)  # the solver's q is no better
+    result = solve_sample(sample, np.ones(len(x)), tolerance=2e-7, evaluations=20000)
+    assert result.upper == pytest.approx(optimum, rel=1e-6)
+    assert result.lower == pytest.approx(optimum, rel=5e-6)
+    assert result.lower <= result.upper
+    assert result.q.sum() == pytest.approx(1)
+    assert result.q.min() >= 0
+    assert sample.value_and_gradient(result.q)[0] == pytest.approx(result.upper, rel=1e-12)
+    assert sample.evaluate(result.dual, result.smoothing).functional.min() == pytest.approx(result.lower, rel=1e-6)
+    assert sample.value_and_gradient(np.maximum(q, 0))[0] >= result.lower * (1 - 1e-9)  # the solver's q is no better
 
 
 def test_every_q_brackets_the_margin():
     x, y = random_points(15, 3, 7)
     rng = np.random.default_rng(8)
     sample = problem(x, y, rng.standard_normal((80, 3)))
-    found = solve_sample(sample, np.ones(15), tolerance=1e-6)
+    result = solve_sample(sample, np.ones(15), tolerance=1e-6)
     for _ in range(50):
         q = rng.dirichlet(np.full(15, 0.3))
         here = sample.evaluate(q, rng.choice([0, 0.01, 0.3]))
-        assert here.functional.min() <= found.upper
-        assert here.value >= found.lower
+        assert here.functional.min() <= result.upper
+        assert here.value >= result.lower
 
 
 def test_a_sample_that_cannot_be_separated_has_margin_0():
@@ -136,14 +136,14 @@ def test_a_sample_that_cannot_be_separated_has_margin_0():
     y = np.array([1.0, -1, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = solve_sample(problem(x, y, np.array([[1.0, 1], [1, 0.5]]), single=True), np.ones(3))
-    assert max(0, found.lower) <= 1e-9
-    assert found.upper < 1e-3
+        result = solve_sample(problem(x, y, np.array([[1.0, 1], [1, 0.5]]), single=True), np.ones(3))
+    assert max(0, result.lower) <= 1e-9
+    assert result.upper < 1e-3
     away = solve_sample(problem(x, y, np.array([[-1.0, -1]]), single=True), np.ones(3))  # sees nothing
     assert (away.lower, away.upper) == (0, 0)
 
 
-def test_stops_when_told_with_valid_bounds():
+def test_stops_on_request_with_valid_bounds():
     x, y = digits(60)
     sample = problem(x, y, draw_pairs(100, 64, 0, torch.float64))
     full = solve_sample(sample, np.ones(60), tolerance=1e-6)

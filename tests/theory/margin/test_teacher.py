@@ -131,7 +131,7 @@ def test_alignment_takes_the_draws_asked_for(pairs):
     assert mean.count == pairs
 
 
-def test_alignment_ends_when_told_but_not_before_it_can_judge(monkeypatch):
+def test_alignment_ends_on_request_but_not_before_it_can_judge(monkeypatch):
     monkeypatch.setattr("softlabel.theory.margin.teacher.BLOCK_NUMBERS", 64 * 100)
     x, y = random_points(40, 5, 1)
     mean = ControlledMean(np.zeros(40))
@@ -145,23 +145,23 @@ def test_alignment_ends_when_told_but_not_before_it_can_judge(monkeypatch):
 def test_what_is_certified_is_true_of_the_teacher_that_is_returned(seed):
     """Random sets in the plane, some of them nearly degenerate: the certificate against the exact finite sum."""
     x, y = plane_points(seed)
-    found = margin(x, y, width=0.2, work_limit=1.5e9, seed=seed)
+    result = margin(x, y, rtol=0.2, work_limit=1.5e9, seed=seed)
     gamma, _ = exact_margin(x, y)
-    teacher = KernelLimitTeacher.of(found, x, y)
+    teacher = KernelLimitTeacher.from_margin(result, x, y)
     exact = y * exact_alignment(x, teacher.points.numpy(), teacher.v)
-    assert teacher.margin_lower == found.teacher_lower
-    assert found.teacher_lower <= exact.min()
+    assert teacher.margin_lower == result.teacher_lower
+    assert result.teacher_lower <= exact.min()
     assert exact.min() <= gamma + 1e-7
-    assert found.lower <= gamma + 1e-7 <= found.upper + 2e-7
+    assert result.lower <= gamma + 1e-7 <= result.upper + 2e-7
 
 
 @pytest.mark.parametrize("seed", [0, 4, 9, 10, 16, 22])
 def test_the_teacher_keeps_nearly_all_of_the_margin(seed):
     """Where v = G/‖G‖ at the q of a sample kept 98% at best and was negative for three of these six."""
     x, y = plane_points(seed)
-    found = margin(x, y, width=0.2, work_limit=2e10, seed=seed)
+    result = margin(x, y, rtol=0.2, work_limit=2e10, seed=seed)
     gamma, _ = exact_margin(x, y)
-    teacher = KernelLimitTeacher.of(found, x, y)
+    teacher = KernelLimitTeacher.from_margin(result, x, y)
     exact = y * exact_alignment(x, teacher.points.numpy(), teacher.v)
     assert 0.95 * gamma <= exact.min() <= gamma + 1e-7
 
@@ -185,6 +185,6 @@ def test_features_that_nearly_cancel():
 
 def test_digits_keep_more_of_their_margin_than_half():
     x, y = digits(60)
-    found = margin(x, y, width=0.2, work_limit=1e11)
-    assert found.teacher_lower > 0.5 * found.lower
-    assert 0 < found.smoothing < found.upper
+    result = margin(x, y, rtol=0.2, work_limit=1e11)
+    assert result.teacher_lower > 0.5 * result.lower
+    assert 0 < result.smoothing < result.upper

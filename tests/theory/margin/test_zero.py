@@ -33,10 +33,10 @@ def sample_margin(x, y, pairs=400) -> float:
 def test_parallel_rows_with_opposite_labels():
     x, y = random_points(20, 4, 0)
     x[13], y[13] = 0.3 * x[5], -y[5]
-    found = find_zero_margin(x, y)
-    assert found is not None
-    assert found.rows == (5, 13)
-    assert found.reason == "rows 5 and 13 are parallel and labelled differently"
+    result = find_zero_margin(x, y)
+    assert result is not None
+    assert result.rows == (5, 13)
+    assert result.reason == "rows 5 and 13 are parallel and labeled differently"
     assert sample_margin(x, y) < 1e-3
     assert find_zero_margin(x, np.where(np.arange(20) == 13, y[5], y)) is None
 
@@ -44,10 +44,10 @@ def test_parallel_rows_with_opposite_labels():
 def test_a_row_of_zeros():
     x, y = random_points(10, 4, 0)
     x[7] = 0
-    found = find_zero_margin(x, y)
-    assert found is not None
-    assert found.rows == (7,)
-    assert "row 7 is all zeros" in found.reason
+    result = find_zero_margin(x, y)
+    assert result is not None
+    assert result.rows == (7,)
+    assert "row 7 is all zeros" in result.reason
 
 
 def test_antiparallel_alone_is_no_zero():
@@ -63,10 +63,10 @@ def test_antiparallel_alone_is_no_zero():
 def test_the_dependency_of_antiparallel_pairs(scale, d):
     rng = np.random.default_rng(1)
     lengths = rng.uniform(0.2, 1, 6)[:, None]  # only directions matter
-    found = find_zero_margin(scale * lengths * dependent(d=d), SIGNS)
-    assert found is not None
-    assert found.rows == (0, 1, 2, 3, 4, 5)
-    assert "antiparallel pairs" in found.reason
+    result = find_zero_margin(scale * lengths * dependent(d=d), SIGNS)
+    assert result is not None
+    assert result.rows == (0, 1, 2, 3, 4, 5)
+    assert "antiparallel pairs" in result.reason
     assert find_zero_margin(scale * lengths * dependent(d=d), -SIGNS) is not None
 
 
@@ -83,9 +83,9 @@ def test_the_dependency_among_other_points_and_its_margin():
     x, y = random_points(40, 3, 4)
     places = [3, 8, 15, 16, 30, 39]
     x[places], y[places] = dependent(), SIGNS
-    found = find_zero_margin(x, y)
-    assert found is not None
-    assert found.rows == tuple(places)
+    result = find_zero_margin(x, y)
+    assert result is not None
+    assert result.rows == tuple(places)
     assert sample_margin(x, y, 100) < 2e-3
 
 
@@ -104,16 +104,16 @@ def test_agrees_with_the_program_over_all_directions(seed, d, n):
     rng = np.random.default_rng(seed)
     x = rng.integers(-1, 2, (n, d)).astype(float)
     y = rng.choice([-1.0, 1.0], n)
-    found = find_zero_margin(x, y)
+    result = find_zero_margin(x, y)
     z = rng.standard_normal((300, d))
     z = np.concatenate([z, -z])
     phi = (z @ x.T > 0)[:, None, :] * (x * y[:, None]).T[None]  # (M, d, n)
     equations = np.vstack([phi.reshape(-1, n), np.ones((1, n))])
     right = np.r_[np.zeros(len(equations) - 1), 1]
     program = linprog(np.zeros(n), A_eq=equations, b_eq=right, bounds=(0, None))
-    assert (found is not None) == (program.status == 0)
-    if found is not None:
-        rows = list(found.rows)
+    assert (result is not None) == (program.status == 0)
+    if result is not None:
+        rows = list(result.rows)
         part = linprog(np.zeros(len(rows)), A_eq=equations[:, rows], b_eq=right, bounds=(0, None))
         assert part.status == 0  # the rows named suffice
 
@@ -125,7 +125,7 @@ def test_many_equal_rows_take_no_time():
     began = time.perf_counter()
     assert find_zero_margin(x, y) is None
     y[77] *= -1
-    found = find_zero_margin(x, y)
-    assert found is not None
-    assert 77 in found.rows
+    result = find_zero_margin(x, y)
+    assert result is not None
+    assert 77 in result.rows
     assert time.perf_counter() - began < 5

@@ -1,13 +1,37 @@
-"""How many neurons soft and hard labels need: Mandal's theorems as printed, corrected and sharpened.
+"""Widths that suffice with soft and with hard labels: Mandal's theorems as printed, corrected and sharpened.
 
-soft_width(gamma, epsilon, n)        neurons for a mean training error ε with soft labels; `hard_width` likewise
-soft, hard                           the same with step, iterations, radius and probability
-soft_for_loss, hard_for_loss         for a mean loss β (Theorem 2, Proposition 5)
-soft_without_n, soft_for_classes     independent of n; more than two classes
+soft_width, hard_width               neurons for a mean training error ε
+soft, hard                           neurons, learning rate, iterations, radius and probability
+soft_for_loss, hard_for_loss         the same for a mean loss β (Theorem 2, Proposition 5)
+soft_without_n, soft_for_classes     a bound that does not depend on n; a bound for several classes
 crossover                            the margin below which soft labels need fewer neurons
-guaranteed_error, needed_margin      the bounds read backwards
-overview                             all of this for one case, as one document
-CAVEATS                              what must be said wherever the numbers are shown
+guaranteed_error, needed_margin      the bounds solved for ε and for γ
+overview                             all of these for one case
+CAVEATS                              the limitations of these numbers
+
+Every function takes the following quantities by these names.
+
+=========  ====  =======================================================================================
+name       sign  meaning and range
+=========  ====  =======================================================================================
+gamma      γ     separation margin of the kernel-limit teacher, 0 < γ ≤ ½ (see `softlabel.margin`)
+epsilon    ε     classification error on the training data, averaged over the iterations, 0 < ε < 1
+beta       β     loss averaged over the iterations, 0 < β < 1
+n          n     number of training examples
+delta      δ     the guarantee fails with probability at most 2δ (3δ in family "paper"), 0 < δ < ⅓
+c          c     smallest norm of an input, 0 < c ≤ 1
+kappa      κ     inverse temperature of the soft labels, which are μ(κz) with the logistic function μ
+alpha      α     output scale: the logit of the network is αf
+share      θ     share of the target loss that the comparison network may use, 0 < θ < 1
+family     –     "paper" (as printed), "corrected", "refined" or "tight" (default, the smallest widths)
+=========  ====  =======================================================================================
+
+With equal error and confidence, soft labels need fewer neurons here:
+
+>>> import softlabel as sl
+>>> case = {"gamma": 0.1, "epsilon": 0.1, "n": 1000, "delta": 0.05}
+>>> sl.bounds.soft_width(**case) < sl.bounds.hard_width(**case)
+True
 """
 
 from softlabel.theory.bounds.caveats import CAVEATS, WITHOUT_PROJECTION, scaling_without_projection
@@ -39,7 +63,7 @@ from softlabel.theory.bounds.lemmas import (
 )
 from softlabel.theory.bounds.n_free import soft_without_n
 from softlabel.theory.bounds.needs import Requirement
-from softlabel.theory.bounds.overview import overview
+from softlabel.theory.bounds.overview import Overview, overview
 from softlabel.theory.bounds.scalars import MEAN_ABSOLUTE, RHO, coin_divergence, divergence
 from softlabel.theory.bounds.setting import Setting
 
@@ -53,6 +77,7 @@ __all__ = [
     "Arm",
     "Crossover",
     "Family",
+    "Overview",
     "Requirement",
     "Setting",
     "band_probability",

@@ -1,6 +1,6 @@
-"""Soft-label requirement for K classes (the paper leaves it open); the proof stands in docs/bounds.md.
+"""Soft-label requirement for K classes, which the paper leaves open; docs/concepts/bounds.md has the proof.
 
-student   f_c(x) = (1/√m) Σ_j A_cj σ(w_j·x), signs A (K × m) at random and fixed, A_{c,j+m/2} = −A_cj: f(W(0)) = 0
+student   f_c(x) = (1/√m) Σ_j A_cj σ(w_j·x), random and fixed signs A (K × m), A_{c,j+m/2} = −A_cj: f(W(0)) = 0
 teacher   v_c with ‖v_c(z)‖ ≤ 1 for each class, z_ic = E⟨φ_i, v_c⟩, p_i = softmax(κz_i)
 margin    γ = min_i min_{k≠y_i} (z_{i,y_i} − z_ik), 0 < γ ≤ 1;  a tie is a mistake
 target    U_j = (κ/(α√m)) Σ_c A_cj v_c(w_j(0)), ‖U_j‖ ≤ B/√m with B = κK/α
@@ -25,10 +25,29 @@ def soft_for_classes(
     alpha: float = 1.0,
     share: float = 0.5,
 ) -> Requirement:
-    """What soft-label training on K `classes` needs for a mean error of at most ε, with probability 1 − 2δ.
+    """A sufficient condition for a mean error ε of soft-label training with several classes.
 
     m ≥ κ²(√((4K − 2) ln(2nK/δ)) + K(aκK/α + √ln(n/δ)))²/(2θβ),   β = εΨ_K(κγ)
     η = (1 − θ)/(2α²),   T ≥ 2κ²K²/(β(1 − θ)²),   B = κK/α
+
+    Parameters
+    ----------
+    classes : int
+        Number of classes K, at least 2.
+    gamma : float
+        Margin: the smallest difference between the teacher's logit of the true class and of another, 0 < γ ≤ 1.
+    epsilon, n, delta, kappa, alpha, share
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    Requirement
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.soft_for_classes(3, gamma=0.2, epsilon=0.1, n=1000).iterations
+    209869
     """
     require(
         isinstance(classes, Integral) and not isinstance(classes, bool) and classes >= 2,
@@ -40,7 +59,7 @@ def soft_for_classes(
 
 
 def class_needs(classes: int, gamma: float, epsilon: float, setting: Setting) -> Needs:
-    """The same before rounding."""
+    """The requirement before rounding."""
     kappa, alpha, rest = setting.kappa, setting.alpha, 1 - setting.share
     beta = epsilon * class_divergence(classes, kappa * gamma)
     k = kappa * (class_feature_spread(classes, setting) + class_flip_spread(classes, setting))
@@ -54,7 +73,14 @@ def class_needs(classes: int, gamma: float, epsilon: float, setting: Setting) ->
 
 
 def class_divergence(classes: int, z: float) -> float:
-    """Ψ_K(z) = ψ(z)(1 + e^{−z})/(1 + (K − 1)e^{−z}), the least KL of a point misclassified at margin z; Ψ_2 = ψ."""
+    """Ψ_K(z) = ψ(z)(1 + e^{−z})/(1 + (K − 1)e^{−z}), the least KL of a point misclassified at margin z; Ψ_2 = ψ.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> round(bounds.class_divergence(3, 0.2), 6)
+    0.003431
+    """
     tail = math.exp(-z)
     return coin_divergence(z) * (1 + tail) / (1 + (classes - 1) * tail)
 

@@ -17,18 +17,18 @@ LOSS_CONSTANT = 48 * (1 + math.e**2)
 def soft_for_loss(beta: float, setting: Setting, entropy: float = 1.0) -> Needs:
     """m ≥ 48(1 + e²)K²/β, η = min(1, β/(3H)), T ≥ 3/(ηβ), B = 1 for mean R^KL ≤ β.
 
-    entropy H is the mean entropy of the soft labels, at most ln 2; 1 is safe where it is unknown.
+    `entropy` H is the mean entropy of the soft labels, at most ln 2; 1 is safe if it is unknown.
     """
     k = spread(setting.n, setting.delta, setting.c)
-    step = min(1.0, ratio(beta, 3 * entropy))
-    return Needs(LOSS_CONSTANT * k * k / beta, step, ratio(3, step * beta), 1.0)
+    learning_rate = min(1.0, ratio(beta, 3 * entropy))
+    return Needs(LOSS_CONSTANT * k * k / beta, learning_rate, ratio(3, learning_rate * beta), 1.0)
 
 
 def soft(gamma: float, epsilon: float, setting: Setting) -> Needs:
     """β = γ²ε/32 by Lemma 3: m ≥ 1536(1 + e²)K²/(γ²ε), η = γ²ε/96, T ≥ 96/(ηγ²ε), B = 1 for mean R ≤ ε."""
     k, target = spread(setting.n, setting.delta, setting.c), gamma * gamma * epsilon
-    step = target / 96
-    return Needs(ratio(32 * LOSS_CONSTANT * k * k, target), step, ratio(96, step * target), 1.0)
+    learning_rate = target / 96
+    return Needs(ratio(32 * LOSS_CONSTANT * k * k, target), learning_rate, ratio(96, learning_rate * target), 1.0)
 
 
 def hard_for_loss(gamma: float, beta: float, setting: Setting) -> Needs:

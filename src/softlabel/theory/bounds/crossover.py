@@ -1,4 +1,4 @@
-"""The margin below which soft labels need fewer neurons than hard ones.
+"""The margin below which soft labels need fewer neurons than hard labels.
 
 γ_×(ε, n, δ, c): the soft width is smaller exactly for γ < γ_×. Soft widths grow as γ⁻², hard ones as γ⁻⁴, so for small
 enough margins soft labels need fewer; γ_× scales as √ε. Real-valued widths are compared, before rounding.
@@ -17,7 +17,14 @@ SMALLEST = 1e-60
 
 @dataclass(frozen=True)
 class Crossover:
-    """γ_× `gamma`; None where there is none, and `note` says which arm needs fewer neurons, or why nothing is known."""
+    """The crossover margin γ_×; None if there is none, and `note` names the arm that needs fewer neurons, or why.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.crossover("tight", epsilon=0.1, n=1000).note
+    'soft always: soft labels need fewer neurons at every γ ≤ ½'
+    """
 
     gamma: float | None
     note: str = ""
@@ -33,13 +40,30 @@ def crossover(
     alpha: float = 1.0,
     share: float = 0.5,
 ) -> Crossover:
-    """γ_× in one family: soft labels need fewer neurons exactly where γ < γ_×."""
+    """The crossover margin γ_× of a family: soft labels need fewer neurons exactly where γ < γ_×.
+
+    Parameters
+    ----------
+    family, epsilon, n, delta, c, kappa, alpha, share
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    Crossover
+        Its `gamma` is None if the widths do not cross; `note` then gives the reason.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> round(bounds.crossover("corrected", epsilon=0.1, n=1000).gamma, 4)
+    0.0069
+    """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
     return crossover_in(family, check_epsilon(epsilon), setting)
 
 
 def crossover_in(family: Family, epsilon: float, setting: Setting) -> Crossover:
-    """The same for a setting already made."""
+    """`crossover` for a `Setting`."""
     for arm in ARMS:
         reason = silence(family, arm, setting)
         if reason:

@@ -1,14 +1,14 @@
-"""The four families side by side: widths, steps, iterations and radii for a target error or a target loss.
+"""Requirements of the four families of bounds, for a target error or a target loss.
 
-| family | what it is |
+| family | description |
 | --- | --- |
-| paper | as printed, right or wrong |
-| corrected | the paper's route with the constants its proofs give |
+| paper | as printed, including errors |
+| corrected | the paper's proofs with the constants that they give |
 | refined | sharper inequalities, closed form; temperature κ and output scale α |
 | tight | the refined argument with Bernstein's inequality, solved numerically; κ and α |
 
-`paper` and `corrected` know neither κ nor α: their soft arm has no requirement at κ ≠ 1 or α ≠ 1, and their hard arm,
-which no label temperature touches, none at α ≠ 1. The four fields are then None and `note` says why.
+`paper` and `corrected` have neither κ nor α: they have no soft requirement at κ ≠ 1 or α ≠ 1, and no hard requirement
+at α ≠ 1. The numbers are then None and `note` gives the reason.
 """
 
 from typing import Literal, get_args
@@ -37,7 +37,23 @@ def soft(
     share: float = 0.5,
     family: Family = "tight",
 ) -> Requirement:
-    """What soft-label training needs for a mean error of at most ε (Corollary 4); names as in `setting`."""
+    """A sufficient condition for a mean error of at most ε with soft labels (Corollary 4).
+
+    Parameters
+    ----------
+    gamma, epsilon, n, delta, c, kappa, alpha, share, family
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    Requirement
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.soft(gamma=0.1, epsilon=0.1, n=1000).learning_rate
+    1.0
+    """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
     return requirement(family, "soft", gamma, epsilon, setting)
 
@@ -52,19 +68,88 @@ def hard(
     share: float = 0.5,
     family: Family = "tight",
 ) -> Requirement:
-    """What hard-label training needs for a mean error of at most ε (equations 42–44); names as in `setting`."""
+    """A sufficient condition for a mean error of at most ε with hard labels (equations 42–44).
+
+    Parameters
+    ----------
+    gamma, epsilon, n, delta, c, alpha, share, family
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    Requirement
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.hard(gamma=0.1, epsilon=0.1, n=1000).width
+    1393702
+    """
     setting = Setting(n=n, delta=delta, c=c, alpha=alpha, share=share)
     return requirement(family, "hard", gamma, epsilon, setting)
 
 
-def soft_width(gamma: float, epsilon: float, n: int, **setting) -> int | float | None:
-    """The neurons of `soft`."""
-    return soft(gamma, epsilon, n, **setting).width
+def soft_width(
+    gamma: float,
+    epsilon: float,
+    n: int,
+    delta: float = 0.05,
+    c: float = 1.0,
+    kappa: float = 1.0,
+    alpha: float = 1.0,
+    share: float = 0.5,
+    family: Family = "tight",
+) -> int | float | None:
+    """The number of neurons that suffices for a mean error of at most ε with soft labels.
+
+    Parameters
+    ----------
+    gamma, epsilon, n, delta, c, kappa, alpha, share, family
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    int, float or None
+        An even integer up to 2⁵³ and a float above; None if the family has no such requirement.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.soft_width(gamma=0.1, epsilon=0.1, n=1000)
+    66826
+    """
+    return soft(gamma, epsilon, n, delta, c, kappa, alpha, share, family).width
 
 
-def hard_width(gamma: float, epsilon: float, n: int, **setting) -> int | float | None:
-    """The neurons of `hard`."""
-    return hard(gamma, epsilon, n, **setting).width
+def hard_width(
+    gamma: float,
+    epsilon: float,
+    n: int,
+    delta: float = 0.05,
+    c: float = 1.0,
+    alpha: float = 1.0,
+    share: float = 0.5,
+    family: Family = "tight",
+) -> int | float | None:
+    """The number of neurons that suffices for a mean error of at most ε with hard labels.
+
+    Parameters
+    ----------
+    gamma, epsilon, n, delta, c, alpha, share, family
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    int, float or None
+        An even integer up to 2⁵³ and a float above; None if the family has no such requirement.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.hard_width(gamma=0.1, epsilon=0.1, n=1000)
+    1393702
+    """
+    return hard(gamma, epsilon, n, delta, c, alpha, share, family).width
 
 
 def soft_for_loss(
@@ -77,9 +162,24 @@ def soft_for_loss(
     share: float = 0.5,
     family: Family = "tight",
 ) -> Requirement:
-    """What soft-label training needs for a mean loss R^KL of at most β (Theorem 2).
+    """A sufficient condition for a mean loss R^KL of at most β with soft labels (Theorem 2).
 
-    For β ≥ ψ(κ/2) (.0303 at κ = 1) the loss is below β at the start already, since |z| ≤ ½.
+    For β ≥ ψ(κ/2) (.0303 at κ = 1) the loss is below β at initialization already, since |z| ≤ ½.
+
+    Parameters
+    ----------
+    beta, n, delta, c, kappa, alpha, share, family
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    Requirement
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.soft_for_loss(beta=0.01, n=1000).iterations
+    200
     """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
     reason = silence(family, "soft", setting)
@@ -97,7 +197,23 @@ def hard_for_loss(
     share: float = 0.5,
     family: Family = "tight",
 ) -> Requirement:
-    """What hard-label training needs for a mean loss R^h of at most β (Proposition 5)."""
+    """A sufficient condition for a mean loss R^h of at most β with hard labels (Proposition 5).
+
+    Parameters
+    ----------
+    gamma, beta, n, delta, c, alpha, share, family
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    Requirement
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.hard_for_loss(gamma=0.1, beta=0.1, n=1000, family="corrected").learning_rate
+    1.0
+    """
     setting = Setting(n=n, delta=delta, c=c, alpha=alpha, share=share)
     reason = silence(family, "hard", setting)
     needs = None if reason else module(family).hard_for_loss(check_gamma(gamma), check_beta(beta), setting)
@@ -105,7 +221,7 @@ def hard_for_loss(
 
 
 def requirement(family: Family, arm: Arm, gamma: float, epsilon: float, setting: Setting) -> Requirement:
-    """One family's requirement for one arm, "soft" or "hard", rounded to something to train with."""
+    """The requirement of a family for one arm, "soft" or "hard", rounded to values to train with."""
     gamma, epsilon = check_gamma(gamma), check_epsilon(epsilon)
     reason = silence(family, arm, setting)
     needs = None if reason else real_needs(family, arm, gamma, epsilon, setting)
@@ -113,13 +229,13 @@ def requirement(family: Family, arm: Arm, gamma: float, epsilon: float, setting:
 
 
 def real_needs(family: Family, arm: Arm, gamma: float, epsilon: float, setting: Setting) -> Needs:
-    """The same before rounding, where the family is not silent; γ and ε are taken as checked."""
+    """The requirement before rounding; the family must have one, and γ and ε must be checked."""
     chosen = module(family)
     return chosen.soft(gamma, epsilon, setting) if arm == "soft" else chosen.hard(gamma, epsilon, setting)
 
 
 def silence(family: Family, arm: Arm, setting: Setting) -> str:
-    """Why a family says nothing about an arm in this setting; empty where it speaks."""
+    """Why a family has no requirement for an arm in this setting; empty if it has one."""
     module(family)
     if arm not in ARMS:
         raise unknown("arm", arm, ARMS)

@@ -1,6 +1,6 @@
-"""The bounds read backwards: what a given width guarantees.
+"""The bounds solved for ε and for γ at a fixed width.
 
-Every width falls as γ or ε grows, so each question has one answer, found by bisection on the real-valued width.
+Every width decreases as γ or ε grows, so each equation has one root, found on the real-valued width.
 """
 
 import math
@@ -12,7 +12,7 @@ from softlabel.theory.bounds.setting import Setting, check_epsilon, check_gamma,
 
 SMALLEST_ERROR = 1e-300
 SMALLEST_MARGIN = 1e-60
-_SLACK = 1e-10  # the answer is rounded to the safe side by this much, relatively
+_SLACK = 1e-10  # relative rounding to the safe side
 
 
 def guaranteed_error(
@@ -27,7 +27,28 @@ def guaranteed_error(
     family: Family = "tight",
     arm: Arm = "soft",
 ) -> float | None:
-    """The least ε that this many neurons guarantee, None if none below 1 (or if the family is silent)."""
+    """The smallest mean training error ε that a width guarantees.
+
+    Parameters
+    ----------
+    width : int
+        Even number of neurons.
+    gamma, n, delta, c, kappa, alpha, share, family
+        See `softlabel.theory.bounds`.
+    arm : {"soft", "hard"}
+        Labels of the training.
+
+    Returns
+    -------
+    float or None
+        None if the width guarantees no error below 1, or if the family has no such bound.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> round(bounds.guaranteed_error(100_000, gamma=0.1, n=1000), 4)
+    0.0659
+    """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
     gamma, width = check_gamma(gamma), check_width(width)
     if silence(family, arm, setting):
@@ -49,7 +70,28 @@ def needed_margin(
     family: Family = "tight",
     arm: Arm = "soft",
 ) -> float | None:
-    """The least γ at which this many neurons guarantee ε, None if none up to ½ (or if the family is silent)."""
+    """The smallest margin γ at which a width guarantees the mean training error ε.
+
+    Parameters
+    ----------
+    width : int
+        Even number of neurons.
+    epsilon, n, delta, c, kappa, alpha, share, family
+        See `softlabel.theory.bounds`.
+    arm : {"soft", "hard"}
+        Labels of the training.
+
+    Returns
+    -------
+    float or None
+        None if no margin up to ½ is large enough, or if the family has no such bound.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> round(bounds.needed_margin(100_000, epsilon=0.1, n=1000), 4)
+    0.0812
+    """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
     epsilon, width = check_epsilon(epsilon), check_width(width)
     if silence(family, arm, setting):
@@ -58,7 +100,7 @@ def needed_margin(
 
 
 def _least(needed: Callable[[float], float], width: int, low: float, high: float) -> float | None:
-    """The least x in [low, high] with needed(x) ≤ width, for a falling `needed`."""
+    """The least x in [low, high] with needed(x) ≤ width, for a decreasing `needed`."""
     if needed(high) > width:
         return None
     if needed(low) <= width:

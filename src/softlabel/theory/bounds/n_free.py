@@ -30,13 +30,31 @@ def soft_without_n(
     alpha: float = 1.0,
     share: float = 0.5,
 ) -> Requirement:
-    """m ≥ κ²(aκ/α + (1 + 1/√2)√u)²/(8θεψ(κγ)), whatever n; step, iterations and radius as in `refined`."""
+    """A sufficient condition for a mean error ε with soft labels that does not depend on the number of examples.
+
+    m ≥ κ²(aκ/α + (1 + 1/√2)√u)²/(8θεψ(κγ)); learning rate, iterations and radius are those of family "refined".
+
+    Parameters
+    ----------
+    gamma, epsilon, delta, kappa, alpha, share
+        See `softlabel.theory.bounds`.
+
+    Returns
+    -------
+    Requirement
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.soft_without_n(gamma=0.1, epsilon=0.1).width
+    71592
+    """
     setting = Setting(n=1, delta=delta, kappa=kappa, alpha=alpha, share=share)
     return rounded(needs_without_n(check_gamma(gamma), check_epsilon(epsilon), setting), 1 - 2 * delta)
 
 
 def needs_without_n(gamma: float, epsilon: float, setting: Setting) -> Needs:
-    """The same before rounding; `setting.n` is not used."""
+    """The requirement before rounding; `setting.n` is not used."""
     beta = refined.loss_for_error(gamma, epsilon, setting.kappa)
     drift = MEAN_ABSOLUTE * setting.kappa / setting.alpha
     k = setting.kappa * (drift + (1 + math.sqrt(0.5)) * math.sqrt(mean_square_excess(setting.delta)))

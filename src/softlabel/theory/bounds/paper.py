@@ -1,4 +1,4 @@
-"""Family `paper`: the requirements as printed, right or wrong (docs/errata.md says which).
+"""Family `paper`: the requirements as printed, including those with errors (see docs/papers/errata-mandal.md).
 
 Theorem 2 (6), Corollary 4 (10), Proposition 5 (13) and its classification form (42)–(44). There is no temperature and
 no output scale in the paper.

@@ -45,11 +45,11 @@ def loss_for_error(gamma: float, epsilon: float, kappa: float) -> float:
 
 
 def soft_schedule(width: float, beta: float, setting: Setting) -> Needs:
-    """The step, iterations and radius that go with a soft width: T = κ²/(2α²ηβ(1 − θ − α²η/4))."""
+    """Learning rate, iterations and radius for a soft width: T = κ²/(2α²ηβ(1 − θ − α²η/4))."""
     rest = 1 - setting.share
-    step = 2 * rest / setting.alpha / setting.alpha
+    learning_rate = 2 * rest / setting.alpha / setting.alpha
     iterations = ratio(setting.kappa * setting.kappa, 2 * beta * rest * rest)
-    return Needs(width, step, iterations, setting.kappa / setting.alpha)
+    return Needs(width, learning_rate, iterations, setting.kappa / setting.alpha)
 
 
 def hard_for_loss(gamma: float, beta: float, setting: Setting) -> Needs:
@@ -74,6 +74,6 @@ def hard(gamma: float, epsilon: float, setting: Setting) -> Needs:
 def hard_schedule(width: float, scaled_radius: float, beta: float, setting: Setting) -> Needs:
     """η = (1 − θ)/(ρα²), T = ρ(αB)²/(β(1 − θ)²), B; `scaled_radius` is αB."""
     rest = 1 - setting.share
-    step = rest / RHO / setting.alpha / setting.alpha
+    learning_rate = rest / RHO / setting.alpha / setting.alpha
     iterations = ratio(RHO * scaled_radius * scaled_radius, beta * rest * rest)
-    return Needs(width, step, iterations, scaled_radius / setting.alpha)
+    return Needs(width, learning_rate, iterations, scaled_radius / setting.alpha)

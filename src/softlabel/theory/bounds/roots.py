@@ -1,4 +1,4 @@
-"""One root of a monotone function, to nearly the last bit."""
+"""The root of a monotone function, to almost full precision."""
 
 from collections.abc import Callable
 
@@ -6,5 +6,5 @@ from scipy.optimize import brentq
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that has opposite signs at low and high is 0."""
+    """The root of a function that has opposite signs at `low` and `high`."""
     return float(brentq(function, low, high, xtol=1e-14 * max(abs(low), abs(high))))  # pyright: ignore[reportArgumentType]

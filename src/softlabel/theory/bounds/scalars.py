@@ -38,9 +38,15 @@ _SERIES_BELOW = 1.0
 
 
 def coin_divergence(z: Any) -> Any:
-    """ψ(z) = KL(μ(z) ‖ ½), what a fair coin loses on the soft label μ(z); z²/8 near 0, ln 2 far out.
+    """ψ(z) = KL(μ(z) ‖ ½), the divergence of the soft label μ(z) from a fair coin; z²/8 near 0, ln 2 for large z.
 
-    A number gives a float, an array an array of the same shape.
+    Returns a float for a number and an array of the same shape for an array.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> round(bounds.coin_divergence(1.0), 4)
+    0.1109
     """
     size = np.abs(np.asarray(z, dtype=np.float64))
     with np.errstate(under="ignore"):
@@ -55,7 +61,14 @@ def coin_divergence(z: Any) -> Any:
 
 
 def divergence(z: Any, f: Any) -> Any:
-    """KL(μ(z) ‖ μ(f)) from the two logits, the Bregman divergence of ln(1 + e^f)."""
+    """KL(μ(z) ‖ μ(f)) of two logits, the Bregman divergence of ln(1 + e^f).
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> round(bounds.divergence(1.0, 0.0), 4)
+    0.1109
+    """
     z, f = np.asarray(z, dtype=np.float64), np.asarray(f, dtype=np.float64)
     value = np.logaddexp(0, f) - np.logaddexp(0, z) - (f - z) / (1 + np.exp(-z))
     value = np.maximum(value, 0.0)
@@ -63,7 +76,7 @@ def divergence(z: Any, f: Any) -> Any:
 
 
 def log_share(factor: float, n: int, delta: float) -> float:
-    """ln(factor·n/δ): the logarithm a union over n points costs; n may be any size."""
+    """ln(factor·n/δ), the logarithm of a union bound over n points, without overflow."""
     return math.log(factor) + math.log(n) - math.log(delta)
 
 
@@ -73,7 +86,7 @@ def spread(n: int, delta: float, c: float) -> float:
 
 
 def refined_spread(n: int, delta: float, kappa: float = 1.0, alpha: float = 1.0) -> float:
-    """K_r = aκ/α + √(2 ln(2n/δ)) + √ln(n/δ): flips in the mean, features, flips beyond their mean."""
+    """K_r = aκ/α + √(2 ln(2n/δ)) + √ln(n/δ): the mean of the flips, the features, the deviation of the flips."""
     drift = MEAN_ABSOLUTE * kappa / alpha
     return drift + math.sqrt(2 * log_share(2, n, delta)) + math.sqrt(log_share(1, n, delta))
 

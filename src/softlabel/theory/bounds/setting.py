@@ -1,4 +1,4 @@
-"""What every bound is stated for, and its ranges.
+"""The quantities that the bounds depend on, and their ranges.
 
 γ   gamma    margin of the kernel-limit teacher, 0 < γ ≤ ½ (a point's margin is at most ‖x‖/2)
 ε   epsilon  classification error averaged over the iterations, 0 < ε < 1
@@ -8,7 +8,7 @@ n   n        training examples
 c   c        smallest norm of an input, 0 < c ≤ 1
 κ   kappa    inverse temperature of the soft labels, p = μ(κz)
 α   alpha    output scale, the logit is αf
-θ   share    the part of the target loss given to the comparison point W̄; the rest goes to the iterations
+θ   share    share of the target loss for the comparison point W̄; the rest is for the iterations
 """
 
 import math
@@ -20,7 +20,14 @@ from softlabel.errors import require
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The circumstances n, δ, c, κ, α, θ that a bound holds in; checked when made."""
+    """The quantities n, δ, c, κ, α, θ of a bound, checked on construction; see `softlabel.theory.bounds`.
+
+    Examples
+    --------
+    >>> from softlabel.theory import bounds
+    >>> bounds.Setting(n=1000, kappa=2.0).unit
+    False
+    """
 
     n: int
     delta: float = 0.05
@@ -32,7 +39,7 @@ class Setting:
     def __post_init__(self) -> None:
         require(
             isinstance(self.n, Integral) and not isinstance(self.n, bool) and self.n >= 1,
-            f"n must be a whole number of examples ≥ 1, got {self.n}; give the size of the training set",
+            f"n must be a whole number of examples ≥ 1, got {self.n}; pass the size of the training set",
         )
         _check("delta", self.delta, "0 < δ < ⅓", 0 < _number(self.delta) < 1 / 3, "0.05 is usual")
         _check("c", self.c, "0 < c ≤ 1", 0 < _number(self.c) <= 1, "inputs must be scaled to norms between c and 1")
@@ -40,36 +47,36 @@ class Setting:
         _check("alpha", self.alpha, "a finite α > 0", 0 < _number(self.alpha) < math.inf, "1 is the papers' scale")
         _check("share", self.share, "0 < θ < 1", 0 < _number(self.share) < 1, "½ is the default")
         object.__setattr__(self, "n", int(self.n))
-        for name in ("delta", "c", "kappa", "alpha", "share"):  # a NumPy number would warn where it overflows
+        for name in ("delta", "c", "kappa", "alpha", "share"):  # a NumPy number would warn on overflow
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def unit(self) -> bool:
-        """κ = 1 and α = 1, the only case the paper treats."""
+        """Whether κ = 1 and α = 1, the only case in the paper."""
         return self.kappa == 1 and self.alpha == 1
 
 
 def check_gamma(gamma: float, largest: float = 0.5) -> float:
-    """The margin, if it is one."""
-    remedy = "a margin beyond that cannot occur for inputs of norm ≤ 1; softlabel margin estimates it"
+    """The margin, if it is in range."""
+    remedy = "a margin beyond that cannot occur for inputs of norm ≤ 1; softlabel.margin computes it"
     _check("gamma", gamma, f"0 < γ ≤ {largest:g}", 0 < _number(gamma) <= largest, remedy)
     return float(gamma)
 
 
 def check_epsilon(epsilon: float) -> float:
-    """The target error, if it is one."""
-    _check("epsilon", epsilon, "0 < ε < 1", 0 < _number(epsilon) < 1, "it is a share of misclassified examples")
+    """The target error, if it is in range."""
+    _check("epsilon", epsilon, "0 < ε < 1", 0 < _number(epsilon) < 1, "it is the share of misclassified examples")
     return float(epsilon)
 
 
 def check_beta(beta: float) -> float:
-    """The target loss, if it is one."""
+    """The target loss, if it is in range."""
     _check("beta", beta, "0 < β < 1", 0 < _number(beta) < 1, "it is a mean loss")
     return float(beta)
 
 
 def check_width(width: int) -> int:
-    """A width that the symmetric start can have."""
+    """The width, if it suits the symmetric initialization."""
     require(
         isinstance(width, Integral) and not isinstance(width, bool) and width >= 2 and width % 2 == 0,
         f"width must be an even whole number ≥ 2 (neurons come in pairs), got {width}; use the next even number",
@@ -78,7 +85,7 @@ def check_width(width: int) -> int:
 
 
 def _number(value: object) -> float:
-    """The value as a float; what is no number fails every comparison."""
+    """The value as a float; NaN, which fails every comparison, if it is not a number."""
     return float(value) if isinstance(value, Real) else math.nan
 
 

@@ -5,8 +5,8 @@ With q(m) = erf(B/√(2m)), L = ln(n/δ) and F(m, B) = B(q + 2√(qL/m) + 2L/(3m
     soft   least m with  κ√(2 ln(2n/δ)/m) + αF(m, κ/α) ≤ √(8θβ)
     hard   least m with  α(Bγ − B√(2L/m) − F(m, B)) ≥ M  for some B
 
-Every term falls as m grows, so both conditions are monotone in m and one root is all there is. Steps, iterations and
-probability are those of `refined`, with the B found here.
+Every term decreases as m grows, so both conditions are monotone in m and have one root. Learning rate, iterations and
+probability are those of `refined`, with this B.
 """
 
 import math
@@ -26,7 +26,7 @@ _LARGEST = math.log(1e306)
 
 
 def soft_for_loss(beta: float, setting: Setting) -> Needs:
-    """The least width at which the comparison point's loss is θβ, for mean R^KL ≤ β."""
+    """The smallest width at which the loss of the comparison point is θβ, for mean R^KL ≤ β."""
     allowed = math.sqrt(8 * setting.share * beta)
 
     def spare(width: float) -> float:
@@ -48,7 +48,7 @@ def logit_deviation(width: float, setting: Setting) -> float:
 
 
 def hard_for_loss(gamma: float, beta: float, setting: Setting) -> Needs:
-    """The least width at which some radius gives margin M = −ln(e^{θβ} − 1), for mean R^h ≤ β."""
+    """The smallest width at which some radius gives margin M = −ln(e^{θβ} − 1), for mean R^h ≤ β."""
     margin = safe_margin_for_loss(beta, setting.share)
 
     def spare(width: float) -> float:

@@ -1,4 +1,4 @@
-"""Distillation with privileged knowledge in the kernel regime: f(t), its limit, its poles (Rahbar et al.)."""
+"""Distillation with privileged knowledge in the kernel regime: outputs f(t), limit and poles (Rahbar et al.)."""
 
 from softlabel.theory.dynamics.assumptions import Assumption, check_assumptions
 from softlabel.theory.dynamics.drift import LIPSCHITZ, Drift, MeanDeviation, drift, mean_deviation

@@ -1,4 +1,4 @@
-"""What the theorems assume, checked for a given problem, and what it means where it fails."""
+"""The assumptions of the theorems, checked for a problem, and the consequences where they fail."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ from softlabel.theory.dynamics.problem import LARGEST_DENSE, KernelProblem
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption: whether it holds (None: too large to say), and what follows."""
+    """One assumption: whether it holds (None if the problem is too large to check), and the consequence."""
 
     name: str
     holds: bool | None
     meaning: str
 
 
-def check_assumptions(problem: KernelProblem, smooth: bool, step: float | None = None) -> list[Assumption]:
-    """Rank, distinct eigenvalues, smoothness, closeness of the privileged knowledge, and the step of descent."""
-    found = [_rank(problem), _distinct(problem), _smooth(smooth), _close(problem)]
-    if step is not None:
-        found.append(_step(problem, step))
-    return found
+def check_assumptions(problem: KernelProblem, smooth: bool, learning_rate: float | None = None) -> list[Assumption]:
+    """Check rank, distinct eigenvalues, smoothness, closeness of the privileged knowledge, and the learning rate."""
+    assumptions = [_rank(problem), _distinct(problem), _smooth(smooth), _close(problem)]
+    if learning_rate is not None:
+        assumptions.append(_learning_rate(problem, learning_rate))
+    return assumptions
 
 
 def _rank(problem: KernelProblem) -> Assumption:
@@ -37,7 +37,7 @@ def _rank(problem: KernelProblem) -> Assumption:
 def _distinct(problem: KernelProblem) -> Assumption:
     name = "nonzero eigenvalues of all H_k differ (Assumption 1)"
     if problem.units * problem.n > LARGEST_DENSE:
-        return Assumption(name, None, "too large to say; f(t) does not depend on it")
+        return Assumption(name, None, "the problem is too large to check; f(t) does not depend on it")
     inner = problem.x @ problem.x.t()
     values = torch.cat([torch.linalg.eigvalsh(inner * torch.outer(s, s)) for s in problem.slopes]).sort().values
     values = values[values > 1e-10 * values.max()]
@@ -57,13 +57,15 @@ def _close(problem: KernelProblem) -> Assumption:
     away = float((problem.privileged - problem.features).norm(dim=1).max())
     bound = float(problem.features.norm(dim=1).max()) / problem.units**0.5
     meaning = f"largest ‖φ_k − f_k(0)‖ is {away:.3g}, ‖f_k(0)‖/√m at most {bound:.3g}"
-    return Assumption("privileged knowledge is near the start (Assumption 4)", away <= max(bound, 1e-12), meaning)
+    return Assumption(
+        "privileged knowledge is near the initialization (Assumption 4)", away <= max(bound, 1e-12), meaning
+    )
 
 
-def _step(problem: KernelProblem, step: float) -> Assumption:
+def _learning_rate(problem: KernelProblem, learning_rate: float) -> Assumption:
     from softlabel.theory.dynamics.prediction import extreme_poles
 
     largest = float(extreme_poles(problem, 1)[0])
-    holds = step * largest < 2
+    holds = learning_rate * largest < 2
     meaning = f"2/λ_max = {2 / largest:.3g}" + ("" if holds else ": gradient descent diverges")
-    return Assumption("step below 2/λ_max", holds, meaning)
+    return Assumption("learning rate below 2/λ_max", holds, meaning)

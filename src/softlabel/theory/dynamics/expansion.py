@@ -32,8 +32,8 @@ class Expansion:
 
     def __call__(self, times: Sequence[float]) -> np.ndarray:
         """f at these times, (times, n)."""
-        decay = np.exp(-np.outer(times, self.poles))
-        return self.constant + (decay * self.coefficients) @ self.vectors
+        exponentials = np.exp(-np.outer(times, self.poles))
+        return self.constant + (exponentials * self.coefficients) @ self.vectors
 
 
 def corrected_expansion(problem: KernelProblem) -> Expansion:
@@ -45,8 +45,8 @@ def corrected_expansion(problem: KernelProblem) -> Expansion:
         for k, h in enumerate(grams):
             solved = torch.linalg.solve(_shifted(problem, p, h), torch.stack([away[k], v], dim=1))
             c += float(problem.mix[k] * (v @ solved[:, 0]))
-            again = torch.linalg.solve(_shifted(problem, p, h), solved[:, 1])
-            nu += float(problem.mix[k] ** 2 * (v @ (h @ again)))
+            twice = torch.linalg.solve(_shifted(problem, p, h), solved[:, 1])
+            nu += float(problem.mix[k] ** 2 * (v @ (h @ twice)))
         coefficients.append(c / nu)
     return Expansion(poles.numpy(), vectors.numpy(), np.array(coefficients), printed_limit(problem).numpy())
 
@@ -73,8 +73,8 @@ def _parts(problem: KernelProblem) -> tuple[Tensor, Tensor, list[Tensor], Tensor
     poles, eigenvectors = torch.linalg.eigh(problem.dense())
     tables = eigenvectors.t().reshape(-1, problem.units, problem.n)
     vectors = torch.stack([problem.mix @ problem.gram(problem.coupled(table)) for table in tables])
-    seen = vectors.norm(dim=1) > 1e-12 * vectors.norm(dim=1).max()  # the others do not reach f
-    poles, vectors = poles[seen], vectors[seen]
+    visible = vectors.norm(dim=1) > 1e-12 * vectors.norm(dim=1).max()  # the others do not affect f
+    poles, vectors = poles[visible], vectors[visible]
     vectors = vectors / vectors.norm(dim=1, keepdim=True)
     inner = problem.x @ problem.x.t()
     grams = [inner * torch.outer(s, s) for s in problem.slopes]

@@ -1,6 +1,6 @@
-"""Where a student ends: Theorem 1's limit as printed, and the one that holds in general.
+"""The limit of a student's outputs: as printed in Theorem 1, and in general.
 
-printed (5), right only if every H_k has full rank (smooth σ and n ≤ d):
+printed (5), correct only if every H_k has full rank (smooth σ and n ≤ d):
 
     f_∞ = (a y + λ Σ_k (a_k/√m) φ_k)/(a + λ)
 
@@ -12,7 +12,8 @@ with the pseudo-inverse at λ = 0, and f(0) + Σ_k (a_k/√m) P_k (φ_k − f_k(
 
 range(H_k) is that of B_k = diag(s_k) X. Where n ≤ d and X has full rank it is spanned by the examples on which unit k
 is not silent, and P_k blanks the others; where n > d and B_kᵀB_k is well conditioned, P_k = B_k (B_kᵀB_k)⁻¹ B_kᵀ, by
-one Cholesky factor. Else P_k comes from a singular value decomposition, the slow truth that decides ranks with care.
+one Cholesky factor. Otherwise P_k comes from a singular value decomposition, which is slower and determines ranks
+safely.
 """
 
 from dataclasses import dataclass
@@ -26,16 +27,16 @@ from softlabel.errors import SoftlabelError
 from softlabel.theory.dynamics.problem import KernelProblem
 
 RANK = 1e-10  # singular values below this share of the largest count as 0
-CONDITION = 1e-9  # pivots of a Gram matrix below this share of the largest send us to the slow way
+CONDITION = 1e-9  # pivots of a Gram matrix below this share of the largest require the singular value decomposition
 TOLERANCE = 1e-10
 
 
 def printed_limit(problem: KernelProblem) -> Tensor:
     """f_∞ as Theorem 1 prints it, (n,)."""
-    taught = problem.mix @ problem.privileged
+    knowledge = problem.mix @ problem.privileged
     if problem.alone:
-        return taught
-    return (problem.a * problem.y + problem.strength * taught) / (problem.a + problem.strength)
+        return knowledge
+    return (problem.a * problem.y + problem.strength * knowledge) / (problem.a + problem.strength)
 
 
 def limit(problem: KernelProblem) -> Tensor:
@@ -46,9 +47,9 @@ def limit(problem: KernelProblem) -> Tensor:
         """P_k v_k for a table v (m, n)."""
         return torch.stack([projector(row) for projector, row in zip(projectors, v, strict=True)])
 
-    taught = problem.mix @ project(problem.privileged - problem.features)
+    knowledge = problem.mix @ project(problem.privileged - problem.features)
     if problem.alone:
-        return problem.start + taught
+        return problem.initial + knowledge
 
     def mean_projection(v: Tensor) -> Tensor:
         """P̄ v."""
@@ -58,22 +59,22 @@ def limit(problem: KernelProblem) -> Tensor:
         table = torch.from_numpy(v)
         return (problem.strength * table + mean_projection(table)).numpy()
 
-    right = mean_projection(problem.y - problem.start) + problem.strength * taught
+    right = mean_projection(problem.y - problem.initial) + problem.strength * knowledge
     operator = LinearOperator((problem.n, problem.n), matvec=system, dtype="float64")  # pyright: ignore[reportCallIssue]
     change, failed = cg(operator, right.numpy(), rtol=TOLERANCE, maxiter=20 * problem.n)
     if failed:
         raise SoftlabelError(f"the limit's linear system did not converge for λ = {problem.strength}")
-    return problem.start + torch.from_numpy(change)
+    return problem.initial + torch.from_numpy(change)
 
 
 def ranks(problem: KernelProblem) -> list[int]:
-    """Rank of every H_k: n where the printed limit may be trusted."""
+    """Rank of every H_k; the printed limit is correct if all are n."""
     return [projector.rank for projector in _projectors(problem)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Blanking:
-    """P_k where the examples that unit k sees are independent: silent ones are set to 0."""
+    """P_k if the examples on which unit k is active are independent: all others are set to 0."""
 
     seen: Tensor
 
@@ -117,7 +118,7 @@ class _Spanned:
 
 
 def _projectors(problem: KernelProblem) -> "list[_Blanking | _Factored | _Spanned]":
-    """P_k of every unit, by the cheapest way that is safe."""
+    """P_k of every unit, by the cheapest safe method."""
     n, d = problem.x.shape
     if n <= d:
         independent = _factor(problem.x @ problem.x.t()) is not None
@@ -126,7 +127,7 @@ def _projectors(problem: KernelProblem) -> "list[_Blanking | _Factored | _Spanne
 
 
 def _even(slopes: Tensor) -> bool:
-    """Whether no slope is so small that rounding decides whether it counts."""
+    """Whether no slope is so small that rounding decides whether it is 0."""
     seen = slopes[slopes != 0].abs()
     return len(seen) == 0 or bool(seen.min() > CONDITION**0.5 * seen.max())
 
@@ -143,7 +144,7 @@ def _spanned(problem: KernelProblem, slopes: Tensor) -> _Spanned:
 
 
 def _factor(gram: Tensor) -> Tensor | None:
-    """The Cholesky factor of a matrix that is positive definite beyond rounding, else None."""
+    """The Cholesky factor of a matrix that is positive definite beyond rounding, otherwise None."""
     factor, failed = torch.linalg.cholesky_ex(gram)
     if int(failed):
         return None

@@ -1,8 +1,8 @@
 """The student's outputs at any time, from one Lanczos basis.
 
-ψ_t(A) b = ‖b‖ Q ψ_t(T) e_1 in the Krylov space of b = S^{+½} r(0), with Q orthonormal (fully reorthogonalised) and T
-tridiagonal. The products D S^½ q that make the next vector also give what each vector moves f by, so all times cost as
-much as one. Gradient descent with step η is the same with ψ(p) = (1 − (1 − ηp)^T)/p after T iterations.
+ψ_t(A) b = ‖b‖ Q ψ_t(T) e_1 in the Krylov space of b = S^{+½} r(0), with Q orthonormal (fully reorthogonalized) and T
+tridiagonal. The products D S^½ q that make the next vector also give the movement of f along each vector, so all
+times cost as much as one. After T iterations of gradient descent with learning rate η, ψ(p) = (1 − (1 − ηp)^T)/p.
 """
 
 import math
@@ -18,18 +18,36 @@ from torch import Tensor
 from softlabel.errors import require
 from softlabel.theory.dynamics.problem import KernelProblem
 
-VECTORS = (80, 400)  # fewest and most by default
-HELD = 20_000_000  # numbers that a default basis may have: 160 MB
+VECTORS = (80, 400)  # smallest and largest default
+BASIS_NUMBERS = 20_000_000  # size of the largest default basis: 160 MB
 BREAKDOWN = 1e-13
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dynamics:
-    """f(t) for every t.
+    """Predicted outputs f(t) of a student at every time t. Call it with a time: ``dynamics(2.5)``.
 
-    poles       (j,) Ritz values: the poles that this start excites, the extreme ones first to be exact
-    modes       (j, n) what each takes f through: f(t) = f(0) + Σ_j ψ_t(p_j) modes_j
-    remainder   size of the step to the next Lanczos vector, relative: 0 where the space is exhausted and f(t) exact
+    Attributes
+    ----------
+    problem : KernelProblem
+        The student and its labels.
+    poles : numpy.ndarray of shape (j,)
+        Ritz values: the poles that this initialization excites; the extreme ones converge first.
+    modes : numpy.ndarray of shape (j, n)
+        Movement of f along each pole: f(t) = f(0) + Σ_j ψ_t(p_j) modes_j.
+    remainder : float
+        Relative size of the next Lanczos vector; 0 if the Krylov space is exhausted and f(t) is exact.
+
+    Examples
+    --------
+    >>> from softlabel.theory.dynamics import KernelProblem, kernel_dynamics
+    >>> problem = KernelProblem.from_arrays(
+    ...     x=[[1.0]], features=[[0.0]], slopes=[[1.0]], output=[1.0], privileged=[[0.0]], y=[1.0], strength=1.0)
+    >>> dynamics = kernel_dynamics(problem)
+    >>> dynamics
+    <Dynamics: 1 units, 1 examples, λ = 1, 1 poles up to 2>
+    >>> dynamics.descent(1, learning_rate=0.5)
+    array([0.5])
     """
 
     problem: KernelProblem
@@ -38,7 +56,7 @@ class Dynamics:
     remainder: float
 
     def __call__(self, times: float | Sequence[float] | None = None) -> np.ndarray:
-        """f at these times: (n,) for one, (times, n) for several; None is the limit of the Lanczos space."""
+        """Outputs at these times: (n,) for one time, (times, n) for several; None is the limit t → ∞."""
         if times is None:
             return self._at(lambda p: 1 / p)
         if np.ndim(times) == 0:
@@ -47,33 +65,79 @@ class Dynamics:
             return self._at(lambda p: -np.expm1(-p * time) / p)
         return np.stack([self(time) for time in times])  # type: ignore[union-attr]
 
-    def descent(self, iterations: int, step: float) -> np.ndarray:
-        """f after so many iterations of gradient descent with this step (on half the loss)."""
+    def descent(self, iterations: int, learning_rate: float) -> np.ndarray:
+        """Outputs (n,) after this many iterations of gradient descent on half the loss."""
         require(iterations >= 0, f"iterations must be ≥ 0, got {iterations}")
-        require(step > 0, f"step must be positive, got {step}")
-        return self._at(lambda p: (1 - (1 - step * p) ** iterations) / p)
+        require(learning_rate > 0, f"learning_rate must be positive, got {learning_rate}")
+        return self._at(lambda p: (1 - (1 - learning_rate * p) ** iterations) / p)
 
     def _at(self, weight: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         moving = self.poles > BREAKDOWN * max(self.poles.max(), 1e-300)
-        start = self.problem.start.numpy()
+        initial = self.problem.initial.numpy()
         if not moving.any():
-            return start.copy()
-        return start + weight(self.poles[moving]) @ self.modes[moving]
+            return initial.copy()
+        return initial + weight(self.poles[moving]) @ self.modes[moving]
 
     @property
-    def largest_step(self) -> float:
-        """Gradient descent diverges from this step on: 2/λ_max."""
+    def max_learning_rate(self) -> float:
+        """2/λ_max: gradient descent diverges at larger learning rates."""
         return 2 / float(self.poles.max()) if self.poles.max() > 0 else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """The prediction as JSON values: sizes, poles in descending order, initial outputs and their limit."""
+        return {
+            "n": self.problem.n,
+            "width": self.problem.units,
+            "strength": None if self.problem.alone else self.problem.strength,
+            "poles": np.sort(self.poles)[::-1].tolist(),
+            "largest_step": self.max_learning_rate if math.isfinite(self.max_learning_rate) else None,
+            "remainder": self.remainder,
+            "initial": self(0.0).tolist(),
+            "limit": self(None).tolist(),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Dynamics: {self.problem.units} units, {self.problem.n} examples, λ = {self.problem.strength:g}, "
+            f"{len(self.poles)} poles up to {self.poles.max():.4g}>"
+        )
 
 
 def kernel_dynamics(problem: KernelProblem, vectors: int | None = None) -> Dynamics:
-    """Predict the student's outputs for all times, from so many Lanczos vectors (fewer where fewer suffice).
+    """Predict the outputs of a student with privileged knowledge at all times, in the kernel regime.
 
-    By default as many as memory allows, 80 to 400; late times need the most.
+    Parameters
+    ----------
+    problem : KernelProblem
+        The student at initialization, its labels and its privileged knowledge.
+    vectors : int, optional
+        Largest number of Lanczos vectors; late times need the most. Default: 80 to 400, depending on memory.
+
+    Returns
+    -------
+    Dynamics
+        Call it with a time, a list of times, or None for the limit.
+
+    See Also
+    --------
+    softlabel.theory.dynamics.exact_dynamics : the same from a dense eigenproblem, for small problems.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> from softlabel.theory.dynamics import KernelProblem
+    >>> problem = KernelProblem.from_arrays(
+    ...     x=[[1.0, 0.0], [0.0, 1.0]], features=[[0.5, 0.5]], slopes=[[1.0, 1.0]], output=[1.0],
+    ...     privileged=[[1.0, 0.0]], y=[1.0, -1.0], strength=1.0)
+    >>> dynamics = sl.kernel_dynamics(problem)
+    >>> dynamics(0.0)
+    array([0.5, 0.5])
+    >>> dynamics(None)
+    array([ 1. , -0.5])
     """
     if vectors is None:
         fewest, most = VECTORS
-        vectors = min(most, max(fewest, HELD // (problem.units * problem.n)))
+        vectors = min(most, max(fewest, BASIS_NUMBERS // (problem.units * problem.n)))
     require(vectors >= 1, f"vectors must be ≥ 1, got {vectors}")
     b = problem.coupled(problem.residual, -0.5)
     size = float(torch.linalg.vector_norm(b))
@@ -86,7 +150,7 @@ def kernel_dynamics(problem: KernelProblem, vectors: int | None = None) -> Dynam
 
 
 def exact_dynamics(problem: KernelProblem) -> Dynamics:
-    """The same from a dense eigenproblem: all poles, every time exact. For small problems."""
+    """`kernel_dynamics` from a dense eigenproblem: all poles, exact at every time; for small problems."""
     poles, vectors = torch.linalg.eigh(problem.dense())
     b = problem.coupled(problem.residual, -0.5).reshape(-1)
     weights = vectors.t() @ b
@@ -110,31 +174,31 @@ def extreme_poles(problem: KernelProblem, count: int = 6) -> np.ndarray:
 
     unknowns = problem.units * problem.n
     operator = LinearOperator((unknowns, unknowns), matvec=product, dtype="float64")  # pyright: ignore[reportCallIssue]
-    start = np.random.default_rng(0).standard_normal(unknowns)
-    found = eigsh(operator, k=min(count, unknowns - 1), which="LA", v0=start, return_eigenvectors=False)
-    return np.sort(np.maximum(found, 0))[::-1]
+    v0 = np.random.default_rng(0).standard_normal(unknowns)
+    values = eigsh(operator, k=min(count, unknowns - 1), which="LA", v0=v0, return_eigenvectors=False)
+    return np.sort(np.maximum(values, 0))[::-1]
 
 
 def pole_density(
     problem: KernelProblem, probes: int = 4, vectors: int = 60, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Poles and the share of all mn of them that each stands for, by stochastic Lanczos quadrature."""
+    """Poles and the share of all mn poles that each represents, by stochastic Lanczos quadrature."""
     rng = torch.Generator().manual_seed(seed)
-    places, shares = [], []
+    nodes, shares = [], []
     for _ in range(probes):
         probe = torch.randint(0, 2, (problem.units, problem.n), generator=rng).double() * 2 - 1
         space = lanczos(problem, probe / probe.norm(), vectors)
         values, rows = eigh_tridiagonal(space.diagonal, space.off)
-        places.append(np.maximum(values, 0))
+        nodes.append(np.maximum(values, 0))
         shares.append(rows[0] ** 2 / probes)
-    place, share = np.concatenate(places), np.concatenate(shares)
-    order = np.argsort(place)
-    return place[order], share[order]
+    poles, share = np.concatenate(nodes), np.concatenate(shares)
+    order = np.argsort(poles)
+    return poles[order], share[order]
 
 
 @dataclass(frozen=True, eq=False)
 class Krylov:
-    """A in a Krylov space: its tridiagonal matrix, and what D S^½ of each basis vector moves f by (j, n)."""
+    """A in a Krylov space: its tridiagonal matrix, and the movement of f (j, n) by D S^½ of each basis vector."""
 
     diagonal: np.ndarray
     off: np.ndarray
@@ -143,7 +207,7 @@ class Krylov:
 
 
 def lanczos(problem: KernelProblem, q: Tensor, vectors: int) -> Krylov:
-    """The Krylov space of the unit vector q (m, n), fully reorthogonalised; smaller where it is exhausted."""
+    """The Krylov space of the unit vector q (m, n), fully reorthogonalized; smaller where it is exhausted."""
     count = min(vectors, problem.units * problem.n)
     basis = torch.empty(count, problem.units * problem.n, dtype=q.dtype)
     moved, diagonal, off = [], [], []
@@ -153,7 +217,7 @@ def lanczos(problem: KernelProblem, q: Tensor, vectors: int) -> Krylov:
         moved.append(problem.mix @ pulled)
         w = problem.coupled(pulled).reshape(-1)
         diagonal.append(float(w @ basis[j]))
-        for _ in range(2):  # twice is enough
+        for _ in range(2):  # two passes are enough
             w = w - basis[: j + 1].t() @ (basis[: j + 1] @ w)
         off.append(float(torch.linalg.vector_norm(w)))
         if off[-1] <= BREAKDOWN * max(abs(diagonal[0]), 1e-300):

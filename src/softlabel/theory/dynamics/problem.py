@@ -1,7 +1,7 @@
 """Distillation with privileged knowledge in the kernel regime (Rahbar, equations 2 and 9 to 13).
 
     loss          Σ_i (y_i − f(x_i))² + λ Σ_i Σ_k (φ^(k)(x_i) − σ(w_k·x_i))²,     f = Σ_k (a_k/√m) f_k,  f_k = σ(X w_k)
-    gradient flow of half of it, the kernel held at its start:
+    gradient flow of half of it, with the kernel fixed at its initial value:
                   f_k' = H_k r_k,   r_k = (a_k/√m)(y − f) + λ(φ_k − f_k),   H_k = (s_k s_kᵀ)∘(XXᵀ),  s_k = σ'(X w_k(0))
 
 So r' = −S D r with D = blockdiag(H_k) and S = (λI + aaᵀ/m)⊗I. With r = S^½ρ this is ρ' = −A ρ for the symmetric
@@ -10,7 +10,7 @@ A = S^½ D S^½ ≥ 0, whose eigenvalues are the poles (those of H̄ = D S), and
     f_k(t) = f_k(0) + D S^½ ψ_t(A) S^{+½} r(0),      ψ_t(p) = (1 − e^{−pt})/p.
 
 Vectors of all units are (m, n) tables. Nothing of size (mn)² or n² is formed: H_k v = s_k∘(X(Xᵀ(s_k∘v))), and S^½ is a
-scalar plus rank one. λ = ∞ is the limit of time λt: S = I and r_k = φ_k − f_k, every unit by itself.
+scalar plus rank one. λ = ∞ is the limit in the time scale λt: S = I and r_k = φ_k − f_k, so that units are independent.
 """
 
 import math
@@ -24,20 +24,39 @@ from torch import Tensor
 
 from softlabel.errors import require
 
-LARGEST_DENSE = 6000  # unknowns mn of a dense eigenproblem
+LARGEST_DENSE = 6000  # largest number of unknowns mn of a dense eigenproblem
 
 
 @dataclass(frozen=True, eq=False)
 class KernelProblem:
-    """A student at its start and what it is to learn.
+    """A student at initialization, with its labels and privileged knowledge.
 
-    x           (n, d) inputs
-    features    (m, n) f_k(0) = σ(X w_k(0))
-    slopes      (m, n) s_k = σ'(X w_k(0))
-    output      (m,) a_k
-    privileged  (m, n) φ_k
-    y           (n,) labels
-    strength    λ from 0 to ∞ (math.inf)
+    `softlabel.networks.privileged.kernel_problem` makes one from a student; `from_arrays` checks and converts arrays.
+
+    Attributes
+    ----------
+    x : Tensor of shape (n, d)
+        Inputs.
+    features : Tensor of shape (m, n)
+        Initial outputs of the hidden units, f_k(0) = σ(X w_k(0)).
+    slopes : Tensor of shape (m, n)
+        s_k = σ'(X w_k(0)).
+    output : Tensor of shape (m,)
+        Output weights a_k.
+    privileged : Tensor of shape (m, n)
+        Privileged knowledge φ_k.
+    y : Tensor of shape (n,)
+        Labels.
+    strength : float
+        λ from 0 to ∞ (math.inf).
+
+    Examples
+    --------
+    >>> from softlabel.theory.dynamics import KernelProblem
+    >>> problem = KernelProblem.from_arrays(
+    ...     x=[[1.0]], features=[[0.5]], slopes=[[1.0]], output=[1.0], privileged=[[0.0]], y=[1.0], strength=1.0)
+    >>> problem.initial
+    tensor([0.5000], dtype=torch.float64)
     """
 
     x: Tensor
@@ -49,10 +68,10 @@ class KernelProblem:
     strength: float
 
     @classmethod
-    def of(
+    def from_arrays(
         cls, x: Any, features: Any, slopes: Any, output: Any, privileged: Any, y: Any, strength: float
     ) -> "KernelProblem":
-        """From arrays, checked, in float64."""
+        """Check arrays and convert them to float64 tensors."""
         tensors = {
             name: torch.as_tensor(np.asarray(value, dtype=np.float64))
             for name, value in (
@@ -65,8 +84,8 @@ class KernelProblem:
         for name, shape in (
             ("features", (m, n)), ("slopes", (m, n)), ("output", (m,)), ("privileged", (m, n)), ("y", (n,)),
         ):  # fmt: skip
-            found = tuple(tensors[name].shape)
-            require(found == shape, f"{name} must have shape {shape} (units, examples), got {found}")
+            actual = tuple(tensors[name].shape)
+            require(actual == shape, f"{name} must have shape {shape} (units, examples), got {actual}")
             require(bool(torch.isfinite(tensors[name]).all()), f"{name} must be finite")
         require(bool(torch.isfinite(tensors["x"]).all()), "x must be finite")
         require(strength >= 0, f"strength λ must be ≥ 0 (math.inf for privileged knowledge alone), got {strength}")
@@ -83,12 +102,12 @@ class KernelProblem:
 
     @property
     def alone(self) -> bool:
-        """Whether labels play no part: λ = ∞."""
+        """Whether λ = ∞, so that labels have no effect."""
         return math.isinf(self.strength)
 
     @cached_property
     def mix(self) -> Tensor:
-        """(m,) a_k/√m: what each unit contributes to f."""
+        """(m,) a_k/√m, the weight of each unit in f."""
         return self.output / math.sqrt(self.units)
 
     @cached_property
@@ -97,7 +116,7 @@ class KernelProblem:
         return float(self.mix.square().sum())
 
     @cached_property
-    def start(self) -> Tensor:
+    def initial(self) -> Tensor:
         """(n,) f(0)."""
         return self.mix @ self.features
 
@@ -107,10 +126,10 @@ class KernelProblem:
         away = self.privileged - self.features
         if self.alone:
             return away
-        return torch.outer(self.mix, self.y - self.start) + self.strength * away
+        return torch.outer(self.mix, self.y - self.initial) + self.strength * away
 
     def compressed(self) -> "KernelProblem":
-        """The same problem on no more inputs than examples: only XXᵀ matters."""
+        """An equivalent problem with at most as many inputs as examples: only XXᵀ matters."""
         if self.x.shape[1] <= self.n:
             return self
         return replace(self, x=torch.linalg.qr(self.x.t(), mode="r")[1].t().contiguous())

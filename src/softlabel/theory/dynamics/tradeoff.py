@@ -1,4 +1,4 @@
-"""What λ trades (Rahbar, section 2.7): larger λ learns faster and keeps more of what the teacher gets wrong."""
+"""The trade-off of λ (Rahbar, section 2.7): larger λ learns faster and keeps more of the teacher's errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,15 +10,15 @@ from softlabel.theory.dynamics.limits import limit, printed_limit
 from softlabel.theory.dynamics.prediction import Dynamics, kernel_dynamics
 from softlabel.theory.dynamics.problem import KernelProblem
 
-LEFT = 0.1  # of the way, when f counts as settled
+LEFT = 0.1  # share of the way that remains when f counts as settled
 
 
 @dataclass(frozen=True)
 class Trade:
-    """At one λ: what is left at the end, ‖f − y‖, by f_lim and as printed, and how fast the end is reached.
+    """At one λ: the final error ‖f − y‖, for f_lim and for the printed limit, and how fast it is reached.
 
-    slowest_active  the pole below which hardly any of the movement of f lies
-    settled         time after which f has less than a tenth of its way before it (in λt for λ = ∞)
+    slowest_active  the pole below which little of the movement of f lies
+    settled         time after which less than a tenth of the way remains (λt for λ = ∞)
     """
 
     strength: float
@@ -31,15 +31,17 @@ class Trade:
 def strength_tradeoff(
     problem: KernelProblem, strengths: Sequence[float], active: float = 0.05, vectors: int = 200
 ) -> list[Trade]:
-    """The trade along λ. Poles are active until those slower carry at most this share of all movement."""
+    """The trade-off for every λ in `strengths`; slower poles than the slowest active one have at most the share
+    `active` of the movement.
+    """
     require(0 < active < 1, f"active must lie in (0, 1), got {active}")
-    found = []
+    trades = []
     for strength in strengths:
         here = replace(problem, strength=float(strength))
         dynamics = kernel_dynamics(here, vectors)
         left, printed = (float((f - here.y).norm()) for f in (limit(here), printed_limit(here)))
-        found.append(Trade(float(strength), left, printed, _slowest(dynamics, active), _settled(dynamics)))
-    return found
+        trades.append(Trade(float(strength), left, printed, _slowest(dynamics, active), _settled(dynamics)))
+    return trades
 
 
 def _slowest(dynamics: Dynamics, active: float) -> float:
@@ -54,8 +56,8 @@ def _slowest(dynamics: Dynamics, active: float) -> float:
 
 def _settled(dynamics: Dynamics) -> float:
     """By bisection on a logarithmic scale between the fastest and the slowest pole."""
-    end, start = dynamics(None), dynamics(0.0)
-    way = float(np.linalg.norm(end - start))
+    end, initial = dynamics(None), dynamics(0.0)
+    way = float(np.linalg.norm(end - initial))
     if way == 0:
         return 0.0
     low, high = np.log(1e-4 / dynamics.poles.max()), np.log(1e16 / dynamics.poles.max())

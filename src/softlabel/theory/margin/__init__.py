@@ -1,18 +1,19 @@
-"""The separation margin γ of a data set: kernel version, certified interval, exact zeros, a student's own start."""
+"""The separation margin γ of a data set: a certified interval, the kernel version, exact zeros, initializations."""
 
-from softlabel.theory.margin.certified import Margin, Progress, margin, start_margin
+from softlabel.theory.margin.certified import init_margin, margin
 from softlabel.theory.margin.kernel_margin import KernelMargin, kernel_margin
+from softlabel.theory.margin.result import Margin, MarginProgress
 from softlabel.theory.margin.teacher import TeacherField
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
 __all__ = [
     "KernelMargin",
     "Margin",
-    "Progress",
+    "MarginProgress",
     "TeacherField",
     "ZeroMargin",
     "find_zero_margin",
+    "init_margin",
     "kernel_margin",
     "margin",
-    "start_margin",
 ]

@@ -1,7 +1,7 @@
-"""Means over fresh directions, which had no part in choosing q, and F(q) = E‖G_q‖ ≥ γ* by them.
+"""Means over fresh directions, which are independent of q, and bounds on F(q) = E‖G_q‖ ≥ γ*.
 
-What certifies are means with bounds that hold at any number of draws (`BoundedMean`). Estimates are sharper with a
-control variate whose mean K_1 gives exactly (`ControlledMean`), whose standard errors are those of large numbers.
+Certificates use means with bounds that hold at any number of draws (`BoundedMean`). Estimates are sharper with a
+control variate whose mean K_1 gives exactly (`ControlledMean`); their standard errors are asymptotic.
 Everything is computed in float64.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.theory.margin.limits import ROW, Stage, unlimited
+from softlabel.theory.margin.limits import ROW, SearchStage, unlimited
 from softlabel.theory.margin.rounding import UNIT_ROUNDOFF, Rounding
 
 BLOCK_NUMBERS = 1 << 22
-FIRST_LOOK = 1024  # pairs of directions before a bound is first looked at
-LEAST_VARIATION = 1e-3  # of a control; one that varies less could be rounding noise, whose slope means nothing
+FIRST_LOOK = 1024  # pairs of directions before the first look at a bound
+LEAST_VARIATION = 1e-3  # of a control variate; with less variation, its slope could be rounding noise
 
 
 class Field:
@@ -48,7 +48,7 @@ def carrying(x: Tensor, y: np.ndarray, q: np.ndarray) -> tuple[Tensor, Tensor]:
 
 
 class Directions:
-    """Gaussian directions, drawn one block after another from one seed; each stands for z and −z."""
+    """Gaussian directions, drawn in blocks from one seed; each represents z and −z."""
 
     def __init__(self, columns: int, seed: int) -> None:
         self.columns = columns
@@ -59,7 +59,7 @@ class Directions:
 
 
 class ControlledMean:
-    """Running means of values whose companions ("controls") have a known mean; one for each column."""
+    """Running means, one for each column, of values with control variates of known mean."""
 
     def __init__(self, controls_mean: np.ndarray) -> None:
         self.known = controls_mean
@@ -91,8 +91,8 @@ class BoundedMean:
 
         E X ≤ X̄ + h,    E X ≥ X̄ − h,    h = √(2VL/N) + 7·span·L/(3(N−1)).
 
-    A normal approximation would be narrower, and wrong where something rare matters: a set of directions that no
-    draw has met yet can hold all of a margin that is small because points nearly cancel.
+    A normal approximation would be narrower, and invalid for rare events: if points nearly cancel, a small margin can
+    come from a set of directions that no draw has hit yet.
     """
 
     def __init__(self, span: np.ndarray) -> None:
@@ -112,7 +112,7 @@ class BoundedMean:
 
     @property
     def variance(self) -> np.ndarray:
-        """V of each column. It is a difference of sums; what their rounding may have taken from it is added."""
+        """V of each column: a difference of sums, plus a bound on its rounding error."""
         mean, square = self._sums / self.count
         spread = np.maximum(square - mean * mean, 0) + 4 * self.count * UNIT_ROUNDOFF * square
         return spread * self.count / max(1, self.count - 1)
@@ -122,19 +122,19 @@ class BoundedMean:
         """Standard errors."""
         return np.sqrt(self.variance / self.count)
 
-    def width(self, failure: float) -> np.ndarray:
-        """h of each column at this probability of failure."""
+    def half_length(self, failure: float) -> np.ndarray:
+        """h of each column at this failure probability."""
         log = math.log(2 / failure)
         return np.sqrt(2 * self.variance * log / self.count) + 7 * self.span * log / (3 * max(1, self.count - 1))
 
     def keep(self, columns: np.ndarray) -> None:
-        """Go on with these columns alone."""
+        """Keep only these columns."""
         self.span, self._sums = self.span[columns], self._sums[:, columns]
 
 
 @dataclass(frozen=True)
 class NormBounds:
-    """lower ≤ F ≤ upper, each at the given probability of failure."""
+    """lower ≤ F ≤ upper, each at the chosen failure probability."""
 
     lower: float
     value: float
@@ -148,13 +148,13 @@ def mean_norm(
     rounding: Rounding,
     failure: float,
     precision: float,
-    stop: Stage | None = None,
+    stop: SearchStage | None = None,
 ) -> NormBounds:
     """F = E‖G(z)‖ with bounds at most precision·F away, or as near as the limit allows.
 
-    The draws double from look to look, and look k has the failure probability failure/2^k, so that looking does no
-    harm. No point is seen by both z and −z, so a pair's mean of ‖G‖ lies in [0, ½Σ|weight|‖x‖]. What rounding can do is
-    taken account of.
+    The draws double from look to look, and look k has the failure probability failure/2^k, so that repeated
+    looks are valid. No point is active for both z and −z, so a pair's mean of ‖G‖ lies in [0, ½Σ|weight|‖x‖]. The
+    bounds include rounding errors.
     """
     stop = stop or unlimited()
     span = float(torch.linalg.vector_norm(field.weighted, dim=1).sum()) / 2
@@ -169,7 +169,7 @@ def mean_norm(
             if look > 1 and stop():
                 return bounds
         value = float(mean.value[0])
-        reach = float(mean.width(failure / 2**look)[0]) + rounding.norm(len(field.points), mean.count)
+        reach = float(mean.half_length(failure / 2**look)[0]) + rounding.norm(len(field.points), mean.count)
         bounds = NormBounds(value - reach, value, value + reach)
         if reach <= precision * value or stop():
             return bounds

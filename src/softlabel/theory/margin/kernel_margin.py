@@ -1,4 +1,4 @@
-"""γ_1, the margin of the kernel K_1: the distance of the origin from the hull of the labelled features.
+"""γ_1, the margin of the kernel K_1: the distance of the origin from the hull of the labeled features.
 
     γ_1 = min_{q in the simplex} √((q∘y)ᵀ K_1 (q∘y)),        γ_1² ≤ γ* ≤ γ_1
 
@@ -6,7 +6,7 @@ With A = yyᵀ∘K_1, every q brackets it: min_i (Aq)_i/√(qᵀAq) ≤ γ_1 ≤
 γ*: v = G_q is feasible since ‖G_q‖ ≤ 1, so γ* ≥ min_i (Aq)_i, no sampling involved.
 
 Only points near the margin matter, so the problem is solved on a working set that grows by the points that
-violate it, and K_1 is never held whole.
+violate it, and the full K_1 is never stored.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.numerics import minimise_nonnegative, threads_for
-from softlabel.theory.kernel import BLOCK, Kernel, Rows
-from softlabel.theory.margin.limits import Stage, unlimited
+from softlabel.numerics import minimize_nonnegative, threads_for
+from softlabel.theory.kernel import BLOCK, Kernel, KernelRows
+from softlabel.theory.margin.limits import SearchStage, unlimited
 
 FIRST = 2000
 ADDED = 2000
-ENTRY = 50  # operations of one entry of K_1 beyond its product: an arc cosine
+ENTRY = 50  # operations of one entry of K_1 beside its product: an arc cosine
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +40,27 @@ class KernelMargin:
 
 
 def kernel_margin(
-    rows: Rows,
+    rows: KernelRows,
     y: np.ndarray,
     *,
     tolerance: float = 1e-4,
-    stop: Stage | None = None,
+    stop: SearchStage | None = None,
     report: Callable[[str], None] | None = None,
 ) -> KernelMargin:
-    """Solve for γ_1 until its bracket is at most tolerance·γ_1 wide, or `stop()` says that the limit is reached."""
+    """Solve for γ_1 until its bracket is at most tolerance·γ_1 long, or `stop()` is true."""
     n, stop = len(rows), stop or unlimited()
     signs = torch.from_numpy(y.astype(np.float64))
     working = np.sort(np.random.default_rng(0).permutation(n)[:FIRST])
-    start = np.full(len(working), 1.0)
+    initial = np.full(len(working), 1.0)
     best: KernelMargin | None = None
     while True:
         part = torch.from_numpy(working)
         stop.spend(entry_operations(rows) * len(working) ** 2)
         gram = _between(rows, rows, part, part) * torch.outer(signs[part], signs[part])
-        inner = _solve(gram, start, tolerance / 4, stop)
+        inner = _solve(gram, initial, tolerance / 4, stop)
         q = np.zeros(n)
         q[working] = inner
-        functional = labelled_product(rows, y, q, stop)
+        functional = labeled_product(rows, y, q, stop)
         upper = float(np.sqrt(max(0.0, q @ functional)))
         lower = bracket_low(functional, upper)
         if best is None or (lower, -upper) > (best.lower, -best.upper):
@@ -75,21 +75,21 @@ def kernel_margin(
         if len(added) == 0:
             return best
         working = np.union1d(kept, added)
-        start = q[working]
+        initial = q[working]
 
 
 def bracket_low(functional: np.ndarray, upper: float) -> float:
-    """min_i (Aq)_i/√(qᵀAq) ≤ γ_1, where upper = √(qᵀAq); never beyond it by rounding."""
+    """min_i (Aq)_i/√(qᵀAq) ≤ γ_1, where upper = √(qᵀAq); rounding never puts it above upper."""
     return min(upper, max(0.0, float(functional.min())) / upper) if upper > 0 else 0.0
 
 
-def entry_operations(rows: Rows) -> float:
+def entry_operations(rows: KernelRows) -> float:
     """Floating-point operations of one entry of K_1."""
     return 2.0 * rows.directions.shape[1] + ENTRY
 
 
-def labelled_product(rows: Rows, y: np.ndarray, q: np.ndarray, stop: Stage | None = None) -> np.ndarray:
-    """A q for all points, from the points with q > 0 alone; sums in float64. Its work counts towards `stop`."""
+def labeled_product(rows: KernelRows, y: np.ndarray, q: np.ndarray, stop: SearchStage | None = None) -> np.ndarray:
+    """A q for all points, from the points with q > 0; sums in float64. `stop` counts its operations."""
     support = np.flatnonzero(q)
     if stop is not None:
         stop.spend(entry_operations(rows) * len(rows) * len(support))
@@ -104,24 +104,24 @@ def labelled_product(rows: Rows, y: np.ndarray, q: np.ndarray, stop: Stage | Non
     return out
 
 
-def _between(rows: Rows, columns: Rows, first: Tensor, second: Tensor) -> Tensor:
+def _between(rows: KernelRows, columns: KernelRows, first: Tensor, second: Tensor) -> Tensor:
     """K_1 between chosen rows, in float64 (computed in the rows' own precision)."""
-    left = Rows(rows.directions[first], rows.norms[first])
-    right = Rows(columns.directions[second], columns.norms[second])
+    left = KernelRows(rows.directions[first], rows.norms[first])
+    right = KernelRows(columns.directions[second], columns.norms[second])
     block = Kernel().between(left, right, False).double()
     own = first[:, None] == second[None, :]
-    if own.any():  # a point with itself: no angle at all
+    if own.any():  # a point with itself: the angle is 0
         block[own] = (left.norms.double().square() / 2)[own.nonzero()[:, 0]]
     return block
 
 
-def _solve(gram: Tensor, start: np.ndarray, tolerance: float, stop: Stage) -> np.ndarray:
-    """q in the simplex minimising qᵀAq on the working set, by ½qᵀAq − Σq over q ≥ 0."""
-    best, lower, upper = start / start.sum(), -np.inf, np.inf
+def _solve(gram: Tensor, initial: np.ndarray, tolerance: float, stop: SearchStage) -> np.ndarray:
+    """q in the simplex minimizing qᵀAq on the working set, by ½qᵀAq − Σq over q ≥ 0."""
+    best, lower, upper = initial / initial.sum(), -np.inf, np.inf
 
     def objective(q: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best, lower, upper
-        stop.spend(4.0 * gram.numel())  # memory counts here: twice the operations of the product
+        stop.spend(4.0 * gram.numel())  # bound by memory: twice the operations of the product
         pulled = torch.mv(gram, torch.from_numpy(q)).numpy()
         square = max(0.0, float(q @ pulled))
         mass = q.sum()
@@ -137,6 +137,6 @@ def _solve(gram: Tensor, start: np.ndarray, tolerance: float, stop: Stage) -> np
 
     scale = float(best @ torch.mv(gram, torch.from_numpy(best)).numpy())
     if scale > 0:
-        with threads_for(100 * gram.numel()):  # a matrix is read once for each product: memory counts, not arithmetic
-            minimise_nonnegative(objective, best / scale, done=done, evaluations=10000)
+        with threads_for(100 * gram.numel()):  # products are bound by memory, not by arithmetic
+            minimize_nonnegative(objective, best / scale, done=done, evaluations=10000)
     return best

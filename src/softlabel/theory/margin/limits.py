@@ -1,10 +1,10 @@
-"""How long a margin computation may go on: limited by work, by time, or by both.
+"""Limits of a margin computation: work, time, or both.
 
-Work is counted in floating-point operations, so a computation that is limited by work alone gives the same numbers on
-every repetition (for the same data, settings, seed and number of threads), on a busy machine as on an idle one. A
-computation limited by time depends on the machine and on what else runs there.
+Work is counted in floating-point operations, so a computation that is limited by work alone gives the same result on
+every repetition (for the same data, settings, seed and number of threads), however busy the machine is. A computation
+limited by time depends on the machine and its load.
 
-The limit is shared out among stages; a `Stage` says when its part of the limit is used up.
+The limits are divided among stages; a `SearchStage` tells when its share is used up.
 """
 
 import math
@@ -14,23 +14,32 @@ from dataclasses import dataclass, field
 
 from softlabel.errors import require
 
-# What a call, and a pair of directions in it, cost whatever their sizes: the counts then follow the time.
+# Fixed cost of a call, and of a pair of directions in it, so that counts follow the time.
+SECONDS, WORK = (1, 1e9), (1e6, 1e24)  # ranges of the two limits
 CALL, ROW = 2e6, 2e3
-GRACE_SECONDS, GRACE_WORK = 5.0, 1e10  # a stage that may go on for a while gets at least that
+GRACE_SECONDS, GRACE_WORK = 5.0, 1e10  # least grace of `for_a_while`
 
 
 @dataclass
 class Limits:
-    """Limits on the floating-point operations (`work`) and on the seconds of one computation, and what is used."""
+    """Limits on the floating-point operations (`work`) and on the seconds of one computation, and their use."""
 
     work: float = math.inf
     seconds: float = math.inf
     spent: float = 0.0
     began: float = field(default_factory=time.perf_counter)
 
-    def __post_init__(self) -> None:
-        require(self.work >= 1e6, f"work_limit must be at least 1e6 floating-point operations, got {self.work}")
-        require(self.seconds >= 1, f"budget must be at least 1 second, got {self.seconds}")
+    @classmethod
+    def from_arguments(cls, work_limit: float | None, time_limit: float | None) -> "Limits":
+        """The limits that a caller sets; None is no limit."""
+        for name, limit, (least, most) in (("time_limit", time_limit, SECONDS), ("work_limit", work_limit, WORK)):
+            require(
+                limit is None or least <= limit <= most, f"{name} must lie between {least:g} and {most:g}, got {limit}"
+            )
+        return cls(
+            math.inf if work_limit is None else work_limit,
+            math.inf if time_limit is None else time_limit,
+        )
 
     @property
     def elapsed(self) -> float:
@@ -45,24 +54,24 @@ class Limits:
         )
 
     def spend(self, operations: float) -> None:
-        """Count so many floating-point operations."""
+        """Count floating-point operations."""
         self.spent += operations + CALL
 
-    def until(self, share: float) -> "Stage":
+    def until(self, share: float) -> "SearchStage":
         """The stage that ends when this share of a limit is used."""
-        return Stage(self, share * self.work, share * self.seconds)
+        return SearchStage(self, share * self.work, share * self.seconds)
 
-    def for_a_while(self, share: float) -> "Stage":
-        """The stage that may use half as much again as was used until now, within this share of the limits."""
+    def for_a_while(self, share: float) -> "SearchStage":
+        """The stage that may use half as much as was used until now, within this share of the limits."""
         work = min(1.5 * self.spent + GRACE_WORK, share * self.work)
         if math.isinf(self.seconds):
-            return Stage(self, work, math.inf)
-        return Stage(self, work, min(1.5 * self.elapsed + GRACE_SECONDS, share * self.seconds))
+            return SearchStage(self, work, math.inf)
+        return SearchStage(self, work, min(1.5 * self.elapsed + GRACE_SECONDS, share * self.seconds))
 
     def affordable(self, share: float, operations: float, measure: Callable[[], float]) -> float:
-        """How often work of so many operations fits into this share of the limits.
+        """How often work of `operations` operations fits into this share of the limits.
 
-        `measure` returns the seconds that the work takes; it is only called where time is limited.
+        `measure` returns the seconds that the work takes; it is only called if time is limited.
         """
         times = share * self.work / operations
         if math.isfinite(self.seconds):
@@ -71,8 +80,8 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A part of a computation: called, it says whether its share of the limits is used up."""
+class SearchStage:
+    """A part of a computation; calling it returns whether its share of the limits is used up."""
 
     limits: Limits
     work: float = math.inf
@@ -84,10 +93,10 @@ class Stage:
         return math.isfinite(self.seconds) and self.limits.elapsed > self.seconds
 
     def spend(self, operations: float) -> None:
-        """Count so many floating-point operations."""
+        """Count floating-point operations."""
         self.limits.spend(operations)
 
 
-def unlimited() -> Stage:
+def unlimited() -> SearchStage:
     """A stage that never ends."""
     return Limits().until(1.0)

@@ -1,11 +1,11 @@
 """One sample of directions, solved for all points: its q, and its margin γ_M from below.
 
 E[γ_M] ≤ γ* (Mak, Morton and Wood). Only points near the margin carry q, so the sample is solved on a working set,
-which violating points join until none is left.
+to which violating points are added until none remain.
 
-A sample is solved in float32, and what it says about γ_M is computed anew in float64 from the q found: any v of norm
-≤ 1 bounds γ_M from below. Where float32 could not tell G from 0, the direction of G is noise; a smoothing of that
-size takes it away.
+A sample is solved in float32, and its lower bound on γ_M is computed in float64 from the resulting q: any v of norm
+≤ 1 bounds γ_M from below. Where float32 cannot distinguish G from 0, the direction of G is noise; a smoothing of that
+size removes it.
 """
 
 import time
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.theory.margin.limits import Limits, Stage
+from softlabel.theory.margin.limits import Limits, SearchStage
 from softlabel.theory.margin.sample import (
     ROUNDING,
     SampleProblem,
@@ -33,7 +33,7 @@ FEWEST_PAIRS = 64
 
 @dataclass(frozen=True, eq=False)
 class Replicate:
-    """A solved sample: its q in the simplex, and how far its margin is at most below F at the q it started from."""
+    """A solved sample: its q in the simplex, and an upper bound on F at the initial q minus the sample's margin."""
 
     q: np.ndarray
     gap: float
@@ -43,20 +43,20 @@ def solve_replicate(
     points: Tensor,
     y: np.ndarray,
     working: np.ndarray,
-    start: np.ndarray,
+    initial: np.ndarray,
     directions: Tensor,
     tolerance: float,
-    stop: Stage,
+    stop: SearchStage,
 ) -> Replicate:
-    """Solve the sample of `directions` from `start` (n,) until bounds are tolerance·upper apart, or to the limit.
+    """Solve the sample of `directions` from `initial` (n,) until its bounds are tolerance·upper apart, or to the limit.
 
     points (n, d) and directions are float64.
     """
     signs = torch.from_numpy(y)
-    chosen, inside = np.union1d(working, np.flatnonzero(start)), start
-    carrying = torch.from_numpy(np.flatnonzero(start))
+    chosen, inside = np.union1d(working, np.flatnonzero(initial)), initial
+    carrying = torch.from_numpy(np.flatnonzero(initial))
     exact = SampleProblem(points[carrying], signs[carrying], directions, spend=stop.spend)
-    at_start = exact.evaluate(start[carrying.numpy()]).value
+    initial_value = exact.evaluate(initial[carrying.numpy()]).value
     while True:
         problem = _part(points, signs, chosen, directions, stop)
         solution = solve_sample(problem, inside[chosen], tolerance=tolerance, evaluations=EVALUATIONS, stop=stop)
@@ -67,7 +67,7 @@ def solve_replicate(
         lower = float(functional.min())
         violating = np.setdiff1d(np.flatnonzero(functional < solution.lower), chosen)
         if len(violating) == 0 or lower >= solution.lower - tolerance * solution.upper or stop():
-            return Replicate(q, at_start - lower)
+            return Replicate(q, initial_value - lower)
         chosen, inside = np.union1d(chosen, violating), q
 
 
@@ -75,18 +75,18 @@ def solve_teacher(
     points: Tensor,
     y: np.ndarray,
     working: np.ndarray,
-    start: np.ndarray,
+    initial: np.ndarray,
     directions: Tensor,
     smoothing: float,
     tolerance: float,
-    stop: Stage,
+    stop: SearchStage,
 ) -> np.ndarray:
     """q (n,) that minimizes the smoothed F on the sample, to a gap of tolerance·F_s over all points or to the limit.
 
     In float64: rounding must stay well below s and γ, of which s is a part.
     """
     signs = torch.from_numpy(y)
-    chosen, q = np.union1d(working, np.flatnonzero(start)), start
+    chosen, q = np.union1d(working, np.flatnonzero(initial)), initial
     while True:
         problem = _part(points, signs, chosen, directions, stop, points.dtype)
         inner = solve_smoothed(problem, q[chosen], smoothing, tolerance=tolerance, evaluations=EVALUATIONS, stop=stop)
@@ -104,7 +104,7 @@ def _part(
     signs: Tensor,
     chosen: np.ndarray,
     directions: Tensor,
-    stop: Stage,
+    stop: SearchStage,
     dtype: torch.dtype = SOLVING,
 ) -> SampleProblem:
     """The sample problem of the chosen points, in the precision in which it is solved."""
@@ -113,7 +113,7 @@ def _part(
 
 
 def functional_everywhere(
-    points: Tensor, signs: Tensor, directions: Tensor, q: np.ndarray, smoothing: float, stop: Stage
+    points: Tensor, signs: Tensor, directions: Tensor, q: np.ndarray, smoothing: float, stop: SearchStage
 ) -> np.ndarray:
     """y_i E⟨v, φ_i⟩ on the sample for every point, in blocks of points."""
     total = np.zeros(len(points))

@@ -1,10 +1,10 @@
-"""What float64 rounding can do to the means that certify a margin.
+"""Bounds on the float64 rounding errors of the means that certify a margin.
 
 u = 2⁻⁵³; ρ the largest norm of a point; k points carry weights w with Σ|w| = 1; d columns; first order in u throughout,
 with constants rounded up.
 
 Points.  They are stored as unit direction times norm, and where there are at most half as many points as columns,
-rotated into their own span by a Householder QR, whose result is the exact rotation of points that are off by at most
+rotated into their span by a Householder QR, whose result is the exact rotation of points that are off by at most
 c·n·d·u, relative (Higham, Accuracy and Stability of Numerical Algorithms, Theorem 19.4; c = 16 here). In all, a point
 is off by e‖x‖, e = 2u or 2u + 16 n d u.
 
@@ -14,7 +14,7 @@ between z and the boundary is small: |cos| ≤ t, t = (d+1)u + e. For Gaussian z
 G.  A sum of k terms, and total − G for −z:  E‖δG‖ ≤ ρg,  g = (2k+3)u + e + t√d.
 
 v.  The derivative of G/√(‖G‖²+s²) is (I − vvᵀ)/√(‖G‖²+s²), of norm ≤ 1/s, so v is off by ρg/s, and by (d+8)u for
-its own evaluation. This is where s pays: without it, v is the direction of rounding noise wherever G vanishes.
+its own evaluation. This is the benefit of s: without it, v is the direction of rounding noise wherever G vanishes.
 
 A mean of N terms of size ≤ ρ adds Nuρ. In all:
 
@@ -41,30 +41,30 @@ class Rounding:
 
     @property
     def point(self) -> float:
-        """e: how far off a stored point is, relative to its norm."""
+        """e: the error of a stored point, relative to its norm."""
         rotated = 2 * self.rows <= self.columns
         return (2 + (16 * self.rows * self.columns if rotated else 0)) * UNIT_ROUNDOFF
 
     @property
     def sign(self) -> float:
-        """t√d: the probability that 1(z·x > 0) is taken wrongly."""
+        """t√d: the probability that rounding changes 1(z·x > 0)."""
         return math.sqrt(self.columns) * ((self.columns + 1) * UNIT_ROUNDOFF + self.point)
 
     def pull(self, carrying: int) -> float:
-        """G of so many points, relative to ρ: g."""
+        """g: the error of G with this many points, relative to ρ."""
         return (2 * carrying + 3) * UNIT_ROUNDOFF + self.point + self.sign
 
     def alignment(self, carrying: int, smoothing: float, draws: int) -> float:
-        """A mean of y⟨v, φ⟩."""
+        """The error of a mean of y⟨v, φ⟩."""
         u = UNIT_ROUNDOFF
         v = self.radius * self.pull(carrying) / smoothing + (self.columns + 8) * u
         return self.radius * (v + (self.columns + draws) * u + self.point + self.sign)
 
     def norm(self, carrying: int, draws: int) -> float:
-        """A mean of ‖G‖."""
+        """The error of a mean of ‖G‖."""
         return self.radius * (self.pull(carrying) + (self.columns + 4 + draws) * UNIT_ROUNDOFF)
 
     def sample(self, carrying: int, directions: int) -> float:
-        """F_M(q) − γ_M on a sample."""
+        """The error of F_M(q) − γ_M on a sample."""
         u = UNIT_ROUNDOFF
         return self.radius * (2 * self.pull(carrying) + (3 * self.columns + 12 + 2 * directions) * u + self.point)

@@ -9,7 +9,7 @@ On a sample the expectation is a mean. F is homogeneous, so the simplex goes awa
 optimum at the same direction, and L-BFGS-B solves it.
 
 F has kinks where some G_q(z) vanishes, and an optimum on one stops the descent short. It then goes on with ‖G‖
-replaced by √(‖G‖² + s²(Σq)²), as if every labelled point had one more coordinate s: still homogeneous and convex,
+replaced by √(‖G‖² + s²(Σq)²), as if every labeled point had one more coordinate s: still homogeneous and convex,
 smooth, at most s·Σq too large; and v = G/√(…) has norm ≤ 1, so it bounds γ from below as before. s shrinks until the
 bounds meet. The teacher's v is of that form too, with an s that stays (`theory.margin.teacher`).
 
@@ -24,8 +24,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.numerics import minimise_nonnegative, threads_for
-from softlabel.theory.margin.limits import ROW, Stage, unlimited
+from softlabel.numerics import minimize_nonnegative, threads_for
+from softlabel.theory.margin.limits import ROW, SearchStage, unlimited
 
 BLOCK = 2048
 MASK_BYTES = 2 << 30
@@ -40,7 +40,7 @@ def draw_pairs(pairs: int, columns: int, seed: int, dtype: torch.dtype) -> Tenso
 
 
 def unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Vectors (…, d) brought to norm 1, or 0 where they are rounding noise of numbers up to 1, and their norms."""
+    """Vectors (…, d) normalized, or 0 if they are rounding noise of numbers up to 1, and their norms."""
     norms = torch.linalg.vector_norm(vectors, dim=-1)
     noise = norms <= ROUNDING * torch.finfo(vectors.dtype).eps
     scale = torch.where(noise, 0.0, 1 / norms.clamp_min(torch.finfo(vectors.dtype).tiny))
@@ -55,9 +55,9 @@ def smoothed(vectors: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]
 
 
 class SampleProblem:
-    """F and its gradient on fixed directions, for points x (n, d) with labels y; `single` leaves the −z out.
+    """F and its gradient on fixed directions, for points x (n, d) with labels y; `single` omits the −z.
 
-    Its work is counted by `spend`.
+    `spend` counts its operations.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SampleProblem:
         self.pairs = len(directions)
         self.operations = evaluation_operations(len(directions), *x.shape)
         spend(self.operations / 2)
-        # 0/1 as numbers where that fits: each evaluation then is two matrix products and little else
+        # 0/1 as numbers if memory allows: an evaluation then consists mostly of two matrix products
         kind = x.dtype if len(directions) * len(x) * x.element_size() <= MASK_BYTES else torch.bool
         self.active = [(torch.mm(block, x.t()) > 0).to(kind) for block in directions.split(BLOCK)]
 
@@ -85,7 +85,7 @@ class SampleProblem:
         """F, its smoothed version and the margins y_i E⟨v, φ_i⟩ that go with it, at q ≥ 0 of any mass > 0."""
         self.spend(self.operations)
         mass = float(q.sum())
-        weights = torch.from_numpy(q / mass).to(self.x.dtype) * self.y  # so that rounding is that of numbers up to 1
+        weights = torch.from_numpy(q / mass).to(self.x.dtype) * self.y  # normalized to limit rounding
         weighted = self.x * weights[:, None]
         total = weighted.sum(0)
         value = smooth = inverse = 0.0
@@ -117,13 +117,13 @@ class SampleProblem:
 
 
 def evaluation_operations(pairs: int, points: int, columns: int) -> float:
-    """Floating-point operations of one evaluation: two matrix products, and what is done to each G."""
+    """Floating-point operations of one evaluation: two matrix products, and the work on each G."""
     return pairs * (4.0 * points * columns + 5 * points + 20 * columns + ROW)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """F(q), y_i E⟨v, φ_i⟩ for a v of norm ≤ 1, the smoothed F, and what its gradient has beyond the `functional`."""
+    """F(q), y_i E⟨v, φ_i⟩ for a v of norm ≤ 1, the smoothed F, and its gradient minus the `functional`."""
 
     value: float
     functional: np.ndarray
@@ -145,46 +145,46 @@ class SampleSolution:
 
 def solve_sample(
     problem: SampleProblem,
-    start: np.ndarray,
+    initial: np.ndarray,
     *,
     tolerance: float = 1e-4,
     evaluations: int = 1000,
-    stop: Stage | None = None,
+    stop: SearchStage | None = None,
 ) -> SampleSolution:
-    """Minimise F over the simplex until upper − lower ≤ tolerance·upper, from `start` (n,), any q ≥ 0.
+    """Minimize F over the simplex until upper − lower ≤ tolerance·upper, from `initial` (n,), any q ≥ 0.
 
-    `stop()` is asked now and then whether to end; the best found so far is returned.
+    If `stop()` becomes true, the best solution so far is returned.
     """
     with threads_for(problem.operations):
-        descent = _Descent(problem, start / start.sum(), tolerance, evaluations, stop)
+        descent = _Descent(problem, initial / initial.sum(), tolerance, evaluations, stop)
         if descent.upper > 0:
             descent.run(0.0)
         share = FIRST_SMOOTHING
         while not descent.over() and share >= tolerance / 10:
             descent.run(share * descent.upper)
             share /= 4
-    lower = min(descent.lower, descent.upper)  # beyond it by rounding alone
+    lower = min(descent.lower, descent.upper)  # larger by rounding only
     return SampleSolution(descent.q, descent.dual, lower, descent.upper, descent.count, descent.dual_smoothing)
 
 
 def solve_smoothed(
     problem: SampleProblem,
-    start: np.ndarray,
+    initial: np.ndarray,
     smoothing: float,
     *,
     tolerance: float,
     evaluations: int,
-    stop: Stage | None = None,
+    stop: SearchStage | None = None,
 ) -> np.ndarray:
     """The q in the simplex that minimizes the smoothed F of a sample, to a gap of tolerance·F_s."""
     with threads_for(problem.operations):
-        descent = _Descent(problem, start / start.sum(), 0.0, evaluations, stop)
+        descent = _Descent(problem, initial / initial.sum(), 0.0, evaluations, stop)
         descent.run(smoothing, tolerance)
     return descent.latest
 
 
 class _Descent:
-    """The bounds found so far, and the q that attain them."""
+    """The best bounds so far, and the q that attain them."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class _Descent:
         q: np.ndarray,
         tolerance: float,
         evaluations: int,
-        stop: Stage | None,
+        stop: SearchStage | None,
     ) -> None:
         self.problem, self.tolerance, self.evaluations, self.stop = problem, tolerance, evaluations, stop or unlimited()
         here = problem.evaluate(q)
@@ -206,9 +206,9 @@ class _Descent:
         return closed or self.count >= self.evaluations or self.stop()
 
     def run(self, smoothing: float, gap: float | None = None) -> None:
-        """Descend from the latest q with this smoothing, until the bounds meet or it can help no further.
+        """Descend from the latest q with this smoothing, until the bounds meet or the smoothed problem is solved.
 
-        It can help no further where the bounds of the smoothed problem are gap·F_s apart; s/10 without `gap`.
+        It is solved when its bounds are gap·F_s apart; s/10 without `gap`.
         """
         low, high = -np.inf, np.inf  # bounds of the smoothed problem itself
 
@@ -234,4 +234,4 @@ class _Descent:
 
         scale = self.problem.evaluate(self.latest, smoothing).smooth
         left = self.evaluations - self.count
-        minimise_nonnegative(objective, self.latest / scale**2, done=done, evaluations=left)
+        minimize_nonnegative(objective, self.latest / scale**2, done=done, evaluations=left)

@@ -2,11 +2,11 @@
 
     v(z) = G_q(z)/√(‖G_q(z)‖² + s²),    G_q(z) = Σ_i q_i y_i x_i 1(z·x_i > 0),  q in the simplex,  s > 0
 
-This is the only definition of v. It is computed in float64 wherever it is used: to choose q and s, to certify, for
-labels, at a student's starting directions. ‖v‖ < 1 always, so it is one of the v that γ* is the maximum over, and with
+This is the only definition of v. It is computed in float64 everywhere: to choose q and s, to certify, for labels, and
+at the initial weights of a student. ‖v‖ < 1 always, so it is one of the v that γ* is the maximum over, and with
 z_i = E⟨v, φ_i⟩ its margin γ(v) = min_i y_i z_i is at most γ*.
 
-How much of γ* it keeps.  Let F_s(q) = E√(‖G_q‖² + s²(Σq)²), convex and homogeneous of degree one, as if every labelled
+How much of γ* it keeps.  Let F_s(q) = E√(‖G_q‖² + s²(Σq)²), convex and homogeneous of degree one, as if every labeled
 point had one more coordinate s. On the simplex, with τ = E[s/√(‖G_q‖² + s²)],
 
     ∂_i F_s(q) = y_i z_i + sτ,     Σ_i q_i ∂_i F_s(q) = F_s(q)  (Euler),     so  Σ_i q_i y_i z_i = E[‖G‖²/√(‖G‖² + s²)].
@@ -22,12 +22,11 @@ where sin²θ + sin θ = 1, that is sin θ = (√5 − 1)/2, and there it is c =
 
 At the optimum of the smoothed problem, s = γ*/8 costs at most 4% of γ*. Without smoothing (s → 0) no such bound holds
 for a v that is computed: where the optimal q makes G vanish on a set of directions of positive measure, v is there
-whatever rounding or the last digits of q make of it.
+determined by rounding or by the last digits of q.
 
-What is certified does not rest on this: q and s are chosen on directions of their own, and γ(v) is then bounded on
-fresh ones, by the means of y_i⟨v, φ_i⟩ over them, each with an empirical Bernstein bound; over points and looks they
-are joined by Bonferroni, and what rounding can do is taken off (`theory.margin.rounding`). No approximation
-is involved.
+The certificate does not depend on this: q and s are chosen on separate directions, and γ(v) is then bounded on fresh
+ones, by the means of y_i⟨v, φ_i⟩, each with an empirical Bernstein bound. The bounds are joined over points and looks
+by Bonferroni, and rounding errors are subtracted (`theory.margin.rounding`). No approximation is involved.
 """
 
 import itertools
@@ -48,15 +47,15 @@ from softlabel.theory.margin.fresh import (
     Field,
     blocks_of,
 )
-from softlabel.theory.margin.limits import Stage, unlimited
+from softlabel.theory.margin.limits import SearchStage, unlimited
 from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.sample import smoothed
 
-LEAST_PAIRS = 256  # below that a normal approximation is none
+LEAST_PAIRS = 256  # with fewer, a normal approximation is invalid
 
 
 class Draws(Protocol):
-    """Where directions come from."""
+    """A source of directions."""
 
     def draw(self, pairs: int, /) -> Tensor: ...
 
@@ -85,11 +84,11 @@ def observe_alignment(
     signs: Tensor,
     mean: ControlledMean,
     pairs: int,
-    stop: Stage | None = None,
+    stop: SearchStage | None = None,
 ) -> None:
-    """Add so many draws of sign_i⟨v, φ_i⟩, and of the control sign_i⟨G, φ_i⟩, for points x (n, d).
+    """Add `pairs` draws of sign_i⟨v, φ_i⟩, and of the control variate sign_i⟨G, φ_i⟩, for points x (n, d).
 
-    Fewer where `stop()` says that the limit is reached, but not under LEAST_PAIRS in all.
+    If `stop()` becomes true it adds fewer, but at least LEAST_PAIRS in total.
     """
     stop = stop or unlimited()
     inner_total = x @ field.total
@@ -114,17 +113,17 @@ def teacher_margin(
     rounding: Rounding,
     failure: float,
     precision: float,
-    stop: Stage | None = None,
+    stop: SearchStage | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """A lower bound on γ(v) = min_i y_i E⟨v, φ_i⟩, and for every point y_i z_i with its standard error.
 
     The draws double from look to look. At look k, each of the n points has a bound that fails with probability at most
-    failure/(n·2^k), so all of them hold together with probability ≥ 1 − failure, whichever are used. Points whose
-    bound lies above the smallest of the upper ends are left alone from then on. Of each pair ±z, one sees x_i, so the
-    pair's mean of ⟨v, φ_i⟩ is ½⟨v(±z), x_i⟩, in an interval of length ‖x_i‖.
+    failure/(n·2^k), so all of them hold together with probability ≥ 1 − failure. Points whose lower bound exceeds the
+    smallest upper bound are dropped from later looks. One direction of each pair ±z is active for x_i, so the pair's
+    mean of ⟨v, φ_i⟩ is ½⟨v(±z), x_i⟩, in an interval of length ‖x_i‖.
 
     It ends when the bound is within `precision` of the smallest mean, when that mean is certainly negative, or when
-    `stop()` says so, but not before the first look.
+    `stop()` is true, but not before the first look.
     """
     stop = stop or unlimited()
     n, signs = len(x), torch.from_numpy(y)
@@ -140,14 +139,14 @@ def teacher_margin(
             z = directions.draw(count)
             active = torch.mm(z, near.t()) > 0
             mean.add(_aligned(field, *field.both_ways(z), active, near).mul_(sides))
-            if look > 1 and stop():  # bounds belong to whole looks
+            if look > 1 and stop():  # bounds are valid for complete looks only
                 return float(lower.min()), value, error
         value[hard], error[hard] = mean.value, mean.error
-        width = mean.width(failure / n / 2**look)
-        lower[hard] = mean.value - width - rounding.alignment(len(field.points), field.smoothing, mean.count)
+        reach = mean.half_length(failure / n / 2**look)
+        lower[hard] = mean.value - reach - rounding.alignment(len(field.points), field.smoothing, mean.count)
         worst = int(lower[hard].argmin())
         near_enough = mean.value[worst] - lower[hard][worst] <= precision * abs(mean.value[worst])
-        ceiling = float((mean.value + width).min())  # γ(v) is below
+        ceiling = float((mean.value + reach).min())  # γ(v) is below
         if near_enough or ceiling < 0 or stop():
             return float(lower.min()), value, error
         kept = np.flatnonzero(lower[hard] <= ceiling)

@@ -1,10 +1,10 @@
-"""When γ* is exactly 0, and which rows make it so.
+"""Data sets with γ* = 0, decided exactly, and the rows that cause it.
 
 γ* = 0 iff some q in the simplex has Σ q_i y_i φ_i = 0. Features of different lines through the origin are
 independent but for φ_x − φ_{−x} = x. With u the direction of a line, a point αu contributes q y α φ_u and a point −βu
-contributes q y β (φ_u − u). So Σ vanishes iff on every line the coefficients of φ_u cancel, and the vectors βu left
-over by the points on the negative sides cancel in all. Only lines with two or more points can take part, and
-whether they do is a linear program. Most data have no such line, and then γ* > 0.
+contributes q y β (φ_u − u). So Σ vanishes iff on every line the coefficients of φ_u cancel, and the
+remaining vectors βu of the points on the negative sides cancel in total. Only lines with two or more points can
+contribute, and a linear program decides whether they do. Most data have no such line, and then γ* > 0.
 """
 
 from dataclasses import dataclass
@@ -17,26 +17,26 @@ from softlabel.errors import SoftlabelError
 
 @dataclass(frozen=True)
 class ZeroMargin:
-    """Rows whose labels no network of this kind can all fit with a margin, and why in words."""
+    """Rows whose labels no network can fit with a positive margin, and the reason."""
 
     rows: tuple[int, ...]
     reason: str
 
 
 def find_zero_margin(x: np.ndarray, y: np.ndarray, tolerance: float = 1e-7) -> ZeroMargin | None:
-    """The rows that make γ* = 0, or None where γ* > 0. Angles below `tolerance` count as none."""
+    """The rows that cause γ* = 0, or None if γ* > 0. Angles below `tolerance` count as 0."""
     x = np.asarray(x, dtype=np.float64)
     norms = np.linalg.norm(x, axis=1)
     empty = np.flatnonzero(norms == 0)
     if len(empty):
-        return ZeroMargin((int(empty[0]),), f"row {empty[0]} is all zeros, so every network gives it 0")
+        return ZeroMargin((int(empty[0]),), f"row {empty[0]} is all zeros, so every network outputs 0 for it")
     lines = _lines(x / norms[:, None], tolerance)
     for rows, sides in lines:
         for side in (1, -1):
             here = rows[sides == side]
             if len(np.unique(y[here])) > 1:
                 pair = (int(here[0]), int(here[y[here] != y[here[0]]][0]))
-                return ZeroMargin(pair, f"rows {pair[0]} and {pair[1]} are parallel and labelled differently")
+                return ZeroMargin(pair, f"rows {pair[0]} and {pair[1]} are parallel and labeled differently")
     mixed = [
         (rows, sides) for rows, sides in lines if len(np.unique(sides * y[rows])) == 1 and len(np.unique(sides)) > 1
     ]
@@ -54,18 +54,18 @@ def _dependency(directions: np.ndarray, y: np.ndarray, lines: list[tuple[np.ndar
     equations = np.vstack([cancel, left_over, np.ones((1, len(rows)))])
     right = np.zeros(len(equations))
     right[-1] = 1
-    found = linprog(np.zeros(len(rows)), A_eq=equations, b_eq=right, bounds=(0, None), method="highs")
-    if found.status == 2:
+    program = linprog(np.zeros(len(rows)), A_eq=equations, b_eq=right, bounds=(0, None), method="highs")
+    if program.status == 2:
         return None
-    if found.status != 0:
-        raise SoftlabelError(f"whether the margin is 0 could not be decided: {found.message}")
-    used = tuple(sorted(int(row) for row in rows[found.x > 1e-9]))
+    if program.status != 0:
+        raise SoftlabelError(f"whether the margin is 0 could not be decided: {program.message}")
+    used = tuple(sorted(int(row) for row in rows[program.x > 1e-9]))
     shown = ", ".join(map(str, used[:8])) + (" …" if len(used) > 8 else "")
     return ZeroMargin(used, f"rows {shown} are antiparallel pairs whose labels depend on each other")
 
 
 def _lines(directions: np.ndarray, tolerance: float) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Lines through the origin with several points: their rows, and on which side (±1) each lies."""
+    """Lines through the origin with several points: their rows, and the side (±1) of each."""
     rng = np.random.default_rng(0)
     probe = rng.standard_normal(directions.shape[1])
     probe /= np.linalg.norm(probe)
@@ -76,10 +76,10 @@ def _lines(directions: np.ndarray, tolerance: float) -> list[tuple[np.ndarray, n
     ends = np.searchsorted(folded[order], folded[order] + tolerance, side="right")
     taken = np.zeros(len(order), dtype=bool)
     lines = []
-    for start in np.flatnonzero(ends - np.arange(len(order)) > 1):
-        if taken[start]:
+    for first in np.flatnonzero(ends - np.arange(len(order)) > 1):
+        if taken[first]:
             continue
-        level = np.arange(start, ends[start])  # at one height, in order
+        level = np.arange(first, ends[first])  # at one height, in order
         level = level[~taken[level]]
         rows = order[level]
         apart = sides[rows, None] * directions[rows] - sides[rows[0]] * directions[rows[0]]
