@@ -1,7 +1,7 @@
 """Small students on hard and on soft labels: digits above 4, widths 4, 6 and 8, with and without projection.
 
-A two-layer teacher of 512 neurons is trained first; its logits at temperature 8 are the soft labels. All students then
-train together in one pass over the images. The settings were fixed beforehand, not chosen on the test images.
+A two-layer teacher with 512 neurons is trained first; its logits at temperature 8 are the soft labels. All students are
+then trained together in one pass over the images. The settings were fixed in advance, not chosen on the test images.
 
     python examples/small_students.py [--quick]
 """
@@ -12,34 +12,27 @@ import time
 import numpy as np
 
 import softlabel as sl
-from softlabel.data import Task, load_task, split
-from softlabel.errors import UnavailableError
 
 PAPER = {4: (88.84, 95.62), 6: (95.33, 96.00), 8: (95.77, 96.58)}
 
 
-def task() -> Task:
+def load_digits() -> sl.Problem:
     try:
-        return load_task("mnist")
-    except UnavailableError as reason:
-        print(f"MNIST cannot be had here ({reason}); scikit-learn's digits stand in for it.")
-        return load_task("digits", scale="max")
+        return sl.load("mnist", task="label>4", scale="max")
+    except sl.UnavailableError as reason:
+        print(f"MNIST is unavailable ({reason}); using scikit-learn's digits instead.")
+        return sl.load("digits", task="label>4", scale="max")
 
 
 def main(quick: bool) -> None:
     began = time.perf_counter()
-    posed = task()
-    train, test = (posed.train.inputs, posed.train.y), None
-    if posed.test is not None:
-        test = (posed.test.inputs, posed.test.y)
-    else:
-        rows, held = split(len(posed.train), (0.8, 0.2), seed=0)
-        train, test = (train[0][rows], train[1][rows]), (train[0][held], train[1][held])
-    (x, y), (x_test, y_test) = train, test
-    print(posed)
+    problem = load_digits()
+    x, y = problem.train.scaled, problem.train.signs
+    x_test, y_test = problem.test.scaled, problem.test.signs
+    print(problem)
 
-    teacher = sl.Student(width=512, radius=None, step=0.01)
-    teacher_run = sl.train_students(x, [teacher], y, epochs=2 if quick else 8, batch_size=128, optimiser="adam")
+    teacher = sl.Student(width=512, radius=None, learning_rate=0.01)
+    teacher_run = sl.train_students(x, [teacher], y, epochs=2 if quick else 8, batch_size=128, optimizer="adam")
     network = teacher_run[0].network
 
     def accuracy(trained: sl.TwoLayer) -> float:
@@ -48,7 +41,7 @@ def main(quick: bool) -> None:
     print(f"teacher, 512 neurons: {accuracy(network):.2f}% of the test images ({teacher_run.seconds:.0f} s)")
 
     grid = [
-        sl.Student(width=width, seed=seed, labels=arm, temperature=8.0, radius=radius, step=10.0)
+        sl.Student(width=width, seed=seed, labels=arm, temperature=8.0, radius=radius, learning_rate=10.0)
         for radius in (50.0, None)
         for width in (4, 6, 8)
         for arm in ("hard", "teacher")
@@ -78,7 +71,7 @@ def main(quick: bool) -> None:
                 f"   {soft.mean():5.2f} ± {soft.std(ddof=1):4.2f}   {(soft - hard).mean():+5.2f}"
                 f"         {PAPER[width][0]:5.2f} {PAPER[width][1]:5.2f}"
             )
-    print(f"\nThe paper states no radius, temperature or step. Done in {time.perf_counter() - began:.0f} s.")
+    print(f"\nThe paper states no radius, temperature or learning rate. Done in {time.perf_counter() - began:.0f} s.")
 
 
 if __name__ == "__main__":

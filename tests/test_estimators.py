@@ -1,5 +1,7 @@
 """Students as scikit-learn classifiers: conformance, soft labels, teachers, frames, weights, refusals."""
 
+from typing import Any, cast
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -23,7 +25,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import softlabel
 from softlabel.errors import InputError
-from softlabel.estimators import DistilledClassifier, TwoLayerClassifier
+from softlabel.estimators import ClassifierOptions, DistilledClassifier, TwoLayerClassifier
 from softlabel.networks.student_model import StudentModel
 
 IRIS = load_iris(return_X_y=True)
@@ -31,7 +33,7 @@ NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 
 
 def quick(**options) -> TwoLayerClassifier:
-    return TwoLayerClassifier(**{"width": 8, "epochs": 60, "step": 0.1, **options})
+    return TwoLayerClassifier(**{"width": 8, "epochs": 60, "learning_rate": 0.1, **options})
 
 
 def overlapping(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -202,22 +204,23 @@ def test_one_column_means_the_second_class():
 def test_soft_labels_of_three_classes_are_learned():
     x, y = IRIS
     p = LogisticRegression(C=0.1).fit(x, y).predict_proba(x)
-    found = TwoLayerClassifier().fit(x, y, soft_labels=p).predict_proba(x)
-    assert np.abs(found - p).max() < 0.06
-    assert np.abs(found - p).mean() < 0.01
+    probabilities = TwoLayerClassifier().fit(x, y, soft_labels=p).predict_proba(x)
+    assert np.abs(probabilities - p).max() < 0.06
+    assert np.abs(probabilities - p).mean() < 0.01
 
 
 @pytest.mark.parametrize(("on", "expected"), [("labels", 0.75), ("both", 0.9)])
 def test_temperature_softens_the_labels_or_is_taken_back(on, expected):
     """p = 0.9 at temperature 2 is √0.9/(√0.9 + √0.1) = 0.75; a student as warm as its labels is at 0.9 when cold."""
     x, y, _ = overlapping(40)
-    fitted = TwoLayerClassifier(4, temperature=2.0, temperature_on=on).fit(x, y, soft_labels=np.full(40, 0.9))
+    classifier = TwoLayerClassifier(4, temperature=2.0, options=ClassifierOptions(temperature_on=on))
+    fitted = classifier.fit(x, y, soft_labels=np.full(40, 0.9))
     assert fitted.predict_proba(x)[:, 1] == pytest.approx(expected, abs=0.01)
 
 
 def test_hard_labels_have_no_temperature_but_may_be_smoothed():
     cold = quick().fit(*IRIS).predict_proba(IRIS[0])
-    warm = quick(temperature=5.0, temperature_on="both").fit(*IRIS).predict_proba(IRIS[0])
+    warm = quick(temperature=5.0, options=ClassifierOptions(temperature_on="both")).fit(*IRIS).predict_proba(IRIS[0])
     assert np.array_equal(cold, warm)
     smooth = TwoLayerClassifier(smoothing=0.3).fit(*IRIS).predict_proba(IRIS[0])
     assert np.median(smooth.max(axis=1)) == pytest.approx(0.8, abs=0.02)
@@ -229,10 +232,10 @@ def test_hard_labels_have_no_temperature_but_may_be_smoothed():
         (np.full((149, 3), 1 / 3), r"must have shape \(150, 3\), one column for each class of y \(0, 1, 2\)"),
         (np.full((150, 2), 1 / 2), r"got \(150, 2\)"),
         (np.full(150, 0.5), r"got \(150,\)"),
-        (np.full((150, 3), 0.5), "must add up to 1, got 1.5 at row 0; normalise them"),
+        (np.full((150, 3), 0.5), "must sum to 1, got 1.5 at row 0; normalize them"),
         (np.tile([1.5, -0.5, 0.0], (150, 1)), r"must lie in \[0, 1\], got \[1.5, -0.5, 0.0\] at row 0"),
         (np.full((150, 3), np.nan), r"must lie in \[0, 1\], got \[nan"),
-        (np.full((150, 3), "a"), "must be numbers"),
+        (np.full((150, 3), "a"), "must be numeric"),
     ],
 )
 def test_soft_labels_that_do_not_fit(soft, message):
@@ -242,6 +245,10 @@ def test_soft_labels_that_do_not_fit(soft, message):
 
 
 # Teachers
+
+
+def distill_from(teacher, **options) -> DistilledClassifier:
+    return DistilledClassifier(teacher, quick(**options), prefit=True)
 
 
 def test_a_teachers_columns_are_put_in_order():
@@ -254,53 +261,57 @@ def test_a_teachers_columns_are_put_in_order():
         def predict_proba(self, inputs):
             return np.eye(3)[[self.classes_.tolist().index(one) for one in y]]
 
-    assert quick(teacher=Turned()).fit(x, y).score(x, y) > 0.9
-    direct = quick().fit(x, y, soft_labels=np.eye(3)[np.searchsorted(["a", "b", "c"], y)])
-    assert np.array_equal(quick(teacher=Turned()).fit(x, y).predict_proba(x), direct.predict_proba(x))
-
-
-def test_given_soft_labels_go_before_the_teacher():
-    x, y, p = overlapping()
-    teacher = LogisticRegression().fit(x, 1 - y)
-    with_teacher = quick(teacher=teacher).fit(x, y, soft_labels=p).predict_proba(x)
-    assert np.array_equal(with_teacher, quick().fit(x, y, soft_labels=p).predict_proba(x))
+    assert distill_from(Turned()).fit(x, y).score(x, y) > 0.9
+    direct = quick(random_state=0).fit(x, y, soft_labels=np.eye(3)[np.searchsorted(["a", "b", "c"], y)])
+    assert np.array_equal(distill_from(Turned()).fit(x, y).predict_proba(x), direct.predict_proba(x))
 
 
 def test_a_teacher_of_frames_gets_frames():
     table = pd.DataFrame(IRIS[0], columns=NAMES)
     teacher = LogisticRegression(max_iter=1000).fit(table, IRIS[1])
-    quick(teacher=teacher).fit(table, IRIS[1])  # a warning would be an error here
+    distill_from(teacher).fit(table, IRIS[1])  # a warning would be an error here
 
 
 def test_teachers_that_cannot_teach():
     x, y = IRIS
     two = LogisticRegression().fit(x[:100], y[:100])
-    with pytest.raises(InputError, match="the teacher knows the classes 0, 1, y has 0, 1, 2: fit both"):
-        quick(teacher=two).fit(x, y)
+    with pytest.raises(InputError, match="the teacher is for other classes: it does not know '2'"):
+        distill_from(two).fit(x, y)
     with pytest.raises(InputError, match="teacher LinearSVC has no predict_proba"):
-        quick(teacher=LinearSVC().fit(x, y)).fit(x, y)
+        distill_from(LinearSVC().fit(x, y)).fit(x, y)
     with pytest.raises(NotFittedError):
-        quick(teacher=LogisticRegression()).fit(x, y)
+        distill_from(LogisticRegression()).fit(x, y)
 
     class Narrow:
         def predict_proba(self, inputs):
             return np.full((len(inputs), 2), 0.5)
 
-    with pytest.raises(InputError, match=r"shape \(150, 2\); one column is needed for each of 3 classes"):
-        quick(teacher=Narrow()).fit(x, y)
+    with pytest.raises(InputError, match="predictions have 2 columns, the data have 3 classes"):
+        distill_from(Narrow()).fit(x, y)
+
+    class Unnormalized:
+        def predict_proba(self, inputs):
+            return np.full((len(inputs), 3), 0.5)
+
+    with pytest.raises(InputError, match=r"must add up to 1, got 1\.5 \(row 1, 150 such rows\)"):
+        distill_from(Unnormalized()).fit(x, y)
 
 
 def test_copies_keep_a_fitted_teacher():
     teacher = LogisticRegression(max_iter=1000).fit(*IRIS)
-    original = quick(teacher=teacher, width=5)
+    original = distill_from(teacher, width=5)
     twin = clone(original)
     assert twin.teacher is teacher
-    assert twin.width == 5
+    assert twin.student.width == 5
     assert twin is not original
-    distilled = DistilledClassifier(teacher, prefit=True)
-    assert clone(distilled).teacher is teacher
+    assert twin.student is not original.student
     assert clone(DistilledClassifier(teacher)).teacher is not teacher
     assert cross_val_score(original, *IRIS, cv=3).min() > 0.85
+
+
+def test_copies_keep_the_options():
+    options = ClassifierOptions(scale="max", train_output=False)
+    assert clone(quick(options=options)).options == options
 
 
 # Pipelines and searches
@@ -337,10 +348,10 @@ def test_a_weight_is_a_number_of_equal_rows(seed, classes, soft):
     times[:classes] = 2
     p = rng.dirichlet(np.ones(classes), 20) if soft else None
     order = rng.permutation(20)
-    weighted = quick(optimiser="gradient", step=1.0).fit(
+    weighted = quick(optimizer="gradient", learning_rate=1.0).fit(
         x[order], y[order], times[order] / 7, None if p is None else p[order]
     )
-    repeated = quick(optimiser="gradient", step=1.0).fit(
+    repeated = quick(optimizer="gradient", learning_rate=1.0).fit(
         x.repeat(times, axis=0), y.repeat(times), soft_labels=None if p is None else p.repeat(times, axis=0)
     )
     assert weighted.predict_proba(x) == pytest.approx(repeated.predict_proba(x), abs=1e-9)
@@ -361,11 +372,11 @@ def test_a_class_of_weight_zero_is_no_class():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(149), r"one a row of X: 150 rows, got shape \(149,\)"),
+        (np.ones(149), r"one entry per row of X: 150 rows, got shape \(149,\)"),
         (np.where(np.arange(150) == 3, -1.0, 1.0), "not negative, got -1.0 at row 3"),
         (np.where(np.arange(150) == 4, np.nan, 1.0), "finite and not negative, got nan at row 4"),
         (np.zeros(150), "zero for every row"),
-        (["much"] * 150, "must be numbers"),
+        (["much"] * 150, "must be numeric"),
         ((IRIS[1] == 1) * 1.0, r"y has one class only \(1\)"),
     ],
 )
@@ -380,24 +391,26 @@ def test_weights_that_cannot_be(make, weights, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"width": 0}, "width must be a whole number of neurons ≥ 1, got 0"),
-        ({"width": 2.5}, "width must be a whole number, got 2.5"),
-        ({"width": True}, "width must be a whole number, got True"),
+        ({"width": 0}, "width must be an integer ≥ 1, got 0"),
+        ({"width": 2.5}, "width must be an integer, got 2.5"),
+        ({"width": True}, "width must be an integer, got True"),
         ({"radius": -1}, "radius must be a positive number"),
-        ({"step": "fast"}, "step must be a number, got 'fast'"),
+        ({"learning_rate": "fast"}, "learning_rate must be a number, got 'fast'"),
         ({"smoothing": 1.0}, "smoothing must lie in"),
-        ({"temperature_on": "teacher"}, "temperature_on must be 'labels' or 'both'"),
+        ({"options": ClassifierOptions(temperature_on="teacher")}, "temperature_on must be 'labels' or 'both'"),
         ({"epochs": 0}, "epochs must be a whole number from 1"),
-        ({"epochs": "many"}, "epochs must be a whole number, got 'many'"),
-        ({"batch_size": 0}, "batch_size must be a whole number ≥ 1"),
-        ({"batch_size": "small"}, "batch_size must be a whole number, got 'small'"),
+        ({"epochs": "many"}, "epochs must be an integer, got 'many'"),
+        ({"batch_size": 0}, "batch_size must be an integer ≥ 1"),
+        ({"batch_size": "small"}, "batch_size must be an integer, got 'small'"),
         ({"activation": "rely"}, "did you mean 'relu'"),
-        ({"activation": 3}, "activation must be a word, got 3"),
-        ({"start": "symmetric", "width": 3}, "use 4"),
-        ({"optimiser": "adamm"}, "did you mean 'adam'"),
-        ({"schedule": "cosin"}, "did you mean 'cosine'"),
-        ({"scale": "standart"}, "did you mean 'standard'"),
-        ({"precision": "float16"}, "precision must be float32, float64 or bfloat16"),
+        ({"activation": 3}, "activation must be a string, got 3"),
+        ({"init": "symmetric", "width": 3}, "use 4"),
+        ({"optimizer": "adamm"}, "did you mean 'adam'"),
+        ({"options": ClassifierOptions(schedule="cosin")}, "did you mean 'cosine'"),
+        ({"options": ClassifierOptions(scale="standart")}, "did you mean 'standard'"),
+        ({"options": ClassifierOptions(precision="float16")}, "precision must be float32, float64 or bfloat16"),
+        ({"options": ClassifierOptions(scale=cast(Any, 3))}, "scale must be a string, got 3"),
+        ({"options": {"scale": "max"}}, "options must be a ClassifierOptions or None"),
         ({"random_state": -1}, "random_state must not be negative"),
     ],
 )
@@ -408,15 +421,17 @@ def test_settings_that_cannot_be(options, message):
 
 
 def test_settings_reach_the_network():
-    fitted = quick(width=5, radius=0.5, activation="tanh", train_output=False, biases=False, scale="max").fit(*IRIS)
+    options = ClassifierOptions(train_output=False, biases=False, scale="max")
+    fitted = quick(width=5, radius=0.5, activation="tanh", options=options).fit(*IRIS)
     network = fitted.model_.network
     assert network.hidden.shape == (5, 4)
     assert network.activation == "tanh"
     assert network.hidden_bias is None
     assert set(network.output.flatten().tolist()) <= {-1.0, 1.0}
     assert fitted.model_.scaler.how == "max"
-    start = quick(width=5, step=1e-12, epochs=1, biases=False).fit(*IRIS).model_.network.hidden
-    moved = (network.hidden - start).norm(dim=1)
+    without_biases = ClassifierOptions(biases=False)
+    still = quick(width=5, learning_rate=1e-12, epochs=1, options=without_biases).fit(*IRIS)
+    moved = (network.hidden - still.model_.network.hidden).norm(dim=1)
     assert moved.max().item() == pytest.approx(0.5 / np.sqrt(5), rel=1e-6)
 
 
@@ -442,11 +457,11 @@ def test_folds_hold_out_every_row_once_class_by_class():
     fitted = DistilledClassifier(Recorder(log), quick(), cv=4).fit(x, y)
     assert fitted.folds_ == 4
     assert len(log) == 5
-    whole, *parts = log
-    assert len(whole["X"]) == 60
+    full, *parts = log
+    assert len(full["X"]) == 60
     assert all(np.bincount(part["y"]).tolist() == [15, 15, 15] for part in parts)
-    held = np.concatenate([np.setdiff1d(x[:, 0], part["X"][:, 0]) for part in parts])
-    assert sorted(held.tolist()) == x[:, 0].tolist()
+    left_out = np.concatenate([np.setdiff1d(x[:, 0], part["X"][:, 0]) for part in parts])
+    assert sorted(left_out.tolist()) == x[:, 0].tolist()
 
 
 @pytest.mark.parametrize(("rare", "folds"), [(1, 0), (2, 2), (4, 4), (9, 5)])
@@ -459,7 +474,7 @@ def test_few_rows_of_a_class_mean_fewer_folds(rare, folds):
         assert np.array_equal(log[-1]["soft"], fitted.teacher_.predict_proba(x))
 
 
-def test_given_splits_are_used_and_must_hold_out_every_row():
+def test_splits_are_used_and_must_hold_out_every_row():
     x, y, _ = overlapping(40)
     halves = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
     log = []
@@ -495,7 +510,7 @@ def test_a_teacher_that_is_fitted_already_is_not_fitted_again():
         fitted = DistilledClassifier(known, quick(), prefit=prefit).fit(x, y)
         assert fitted.teacher_ is known
         assert fitted.folds_ == 0
-        direct = quick(teacher=teacher).fit(x, y)
+        direct = quick(random_state=0).fit(x, y, soft_labels=teacher.predict_proba(x))
         assert np.array_equal(fitted.predict_proba(x), direct.predict_proba(x))
     assert DistilledClassifier(teacher, quick()).fit(x, y).teacher_ is not teacher
     with pytest.raises(InputError, match="prefit is True and teacher is None"):

@@ -10,22 +10,22 @@ from torch.nn import functional
 from softlabel import export
 from softlabel.networks.deep import (
     CachedLogits,
+    DeepTraining,
     FeatureMatch,
     Images,
     Objective,
     OnlineTeacher,
-    Training,
     cached_logits,
     evaluation,
-    module_answer,
+    module_logits,
     teaching,
     train_network,
 )
 from softlabel.networks.deep.prepared import Prepared, prepared_for
-from softlabel.studies import distilling
+from softlabel.studies.distill import DistillRecipe, ImageParts, ReadyTeacher, arms, train_arms
 from tests.networks.deep.small import images, network
 
-TRAINING = Training(epochs=2, batch=16, precision="float32")
+TRAINING = DeepTraining(epochs=2, batch_size=16, precision="float32")
 
 
 class Probe(nn.Module):
@@ -51,7 +51,7 @@ def check_the_student_trains_in_training_mode():
 def check_the_teacher_stands_still():
     teacher = Probe(seed=3).train()
     before = {name: value.clone() for name, value in teacher.state_dict().items()}
-    soft = OnlineTeacher(module_answer(teacher))
+    soft = OnlineTeacher(module_logits(teacher))
     train_network(network(), images(), images(20, seed=1), TRAINING, Objective(1.0, 2.0), soft=soft)
     assert all(torch.equal(before[name], value) for name, value in teacher.state_dict().items())
     assert all(parameter.grad is None for parameter in teacher.parameters())
@@ -60,15 +60,15 @@ def check_the_teacher_stands_still():
 
 def check_logits_are_softmaxed_once():
     z, t = (np.random.default_rng(seed).normal(0, 2, (4, 3)) for seed in (0, 1))
-    found = Objective(1.0, 1.0).soft(torch.from_numpy(z), torch.from_numpy(t))
+    result = Objective(1.0, 1.0).soft(torch.from_numpy(z), torch.from_numpy(t))
     p = softmax(t, 1)
-    assert float(found) == pytest.approx((p * (log_softmax(t, 1) - log_softmax(z, 1))).sum(1).mean(), rel=1e-9)
+    assert float(result) == pytest.approx((p * (log_softmax(t, 1) - log_softmax(z, 1))).sum(1).mean(), rel=1e-9)
 
 
 def check_labels_follow_their_images():
     teacher = network(seed=7).eval()
     weights = []
-    for soft in (cached_logits(teacher, images()), OnlineTeacher(module_answer(teacher))):
+    for soft in (cached_logits(teacher, images()), OnlineTeacher(module_logits(teacher))):
         run = train_network(network(), images(), images(20, seed=1), TRAINING, Objective(1.0, 2.0), soft=soft)
         weights.append(torch.cat([p.detach().reshape(-1) for p in run.network.parameters()]))
     assert (weights[0] - weights[1]).abs().max() < 1e-5
@@ -83,22 +83,24 @@ def check_the_square_of_the_temperature():
     assert sizes[0] == pytest.approx(sizes[1], rel=0.1)
 
 
-def parts(test_labels_turned: bool) -> distilling.Parts:
+def parts(test_labels_turned: bool) -> ImageParts:
     test = images(30, seed=2)
     if test_labels_turned:
-        test = Images.of(test.pixels, 1 - test.labels.numpy(), 2)
+        test = Images.from_arrays(test.pixels, 1 - test.labels.numpy(), 2)
     rows = tuple(np.arange(0) for _ in range(3))
-    return distilling.Parts(images(), images(30, seed=1), test, rows)  # type: ignore[arg-type]
+    return ImageParts(images(), images(30, seed=1), test, rows)  # type: ignore[arg-type]
 
 
 def check_test_images_choose_nothing():
     """Turning the labels of the test images over changes no student."""
-    found = []
+    weights = []
     for turned in (False, True):
-        training = Training(epochs=6, patience=6, batch=16, rate=3e-2, precision="float32")
-        done = distilling.distill(parts(turned), network(seed=4).eval(), network(), training=training)
-        found.append(torch.cat([p.detach().reshape(-1) for p in done.students["hard"].parameters()]))
-    assert torch.equal(found[0], found[1])
+        training = DeepTraining(epochs=6, patience=6, batch_size=16, learning_rate=3e-2, precision="float32")
+        teacher = ReadyTeacher.from_network(network(seed=4).eval())
+        recipe = DistillRecipe(training, Objective(1.0, 4.0))
+        runs = train_arms(parts(turned), teacher, prepared_for(network(), images()), recipe)
+        weights.append(torch.cat([p.detach().reshape(-1) for p in runs["hard"].network.parameters()]))
+    assert torch.equal(weights[0], weights[1])
 
 
 def check_a_students_file_holds_the_student_alone(tmp_path):
@@ -133,7 +135,7 @@ def check_the_teacher_gets_no_gradients():
 
 
 def teacher_in_the_graph(monkeypatch):
-    monkeypatch.setattr(teaching, "ask", lambda answer, pixels: answer(pixels))
+    monkeypatch.setattr(teaching, "batch_logits", lambda teacher, pixels: teacher(pixels))
 
 
 def logits_softmaxed_twice(monkeypatch):
@@ -142,7 +144,7 @@ def logits_softmaxed_twice(monkeypatch):
 
 
 def shuffled_against_the_cache(monkeypatch):
-    monkeypatch.setattr(CachedLogits, "for_batch", lambda self, places, pixels, view: self.logits[: len(places)])
+    monkeypatch.setattr(CachedLogits, "for_batch", lambda self, indices, pixels, view: self.logits[: len(indices)])
 
 
 def no_square(monkeypatch):
@@ -151,18 +153,18 @@ def no_square(monkeypatch):
 
 
 def chosen_on_the_test_images(monkeypatch):
-    held = {}
-    cut = distilling._soft_labels
+    stored = {}
+    soft_labels = arms._soft_labels
 
-    def remember(given, *rest):
-        held["test"] = given.test
-        return cut(given, *rest)
+    def remember(parts, *rest):
+        stored["test"] = parts.test
+        return soft_labels(parts, *rest)
 
     def on_test(net, train, validation, *rest, **options):
-        return train_network(net, train, held["test"], *rest, **options)
+        return train_network(net, train, stored["test"], *rest, **options)
 
-    monkeypatch.setattr(distilling, "_soft_labels", remember)
-    monkeypatch.setattr(distilling, "train_network", on_test)
+    monkeypatch.setattr(arms, "_soft_labels", remember)
+    monkeypatch.setattr(arms, "train_network", on_test)
 
 
 def teacher_inside_the_file(monkeypatch):

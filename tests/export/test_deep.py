@@ -29,8 +29,8 @@ def test_onnx_says_what_the_network_says(tmp_path):
     parity = export.export_onnx(net, images().pixels, tmp_path / "a" / "s.onnx")
     assert parity < 1e-4
     for rows in (1, 60):  # any batch
-        found = OnnxTeacher(tmp_path / "a" / "s.onnx", 2)(images().pixels[:rows])
-        assert found.numpy() == pytest.approx(network_logits(net, images().pixels[:rows]).numpy(), abs=1e-3)
+        outputs = OnnxTeacher(tmp_path / "a" / "s.onnx", 2)(images().pixels[:rows])
+        assert outputs.numpy() == pytest.approx(network_logits(net, images().pixels[:rows]).numpy(), abs=1e-3)
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["s.onnx"]  # one file
 
 
@@ -51,7 +51,7 @@ def test_onnx_has_class_names_probabilities_and_what_is_done_to_pixels(tmp_path)
     assert json.loads(about["spread"]) == pytest.approx(net.spread.flatten().tolist())
     assert "in the graph" in about["preprocessing"]
     assert about["probabilities_are"] == "probabilities"
-    with pytest.raises(InputError, match="2 outputs, 3 classes are named"):
+    with pytest.raises(InputError, match="2 outputs, got 3 classes"):
         export.export_onnx(net, pixels, tmp_path / "t.onnx", ("a", "b", "c"))
     changed = onnx.load(tmp_path / "s.onnx")
     changed.graph.initializer[0].raw_data = bytes(len(changed.graph.initializer[0].raw_data))
@@ -63,8 +63,8 @@ def test_onnx_has_class_names_probabilities_and_what_is_done_to_pixels(tmp_path)
 def test_onnx_of_a_single_output_has_two_columns(tmp_path):
     net = nn.Sequential(nn.Flatten(), nn.Linear(64, 1)).eval()
     export.export_onnx(net, images().pixels, tmp_path / "s.onnx")
-    found = export.load_model(tmp_path / "s.onnx").probabilities(images().pixels.numpy())
-    assert found[:, 1] == pytest.approx(net(images().pixels)[:, 0].detach().sigmoid().numpy(), abs=1e-4)
+    outputs = export.load_model(tmp_path / "s.onnx").probabilities(images().pixels.numpy())
+    assert outputs[:, 1] == pytest.approx(net(images().pixels)[:, 0].detach().sigmoid().numpy(), abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_files_say_what_their_outputs_are(tmp_path, objective, meaning):
     assert softening.meaning == meaning
     export.export_onnx(net, images().pixels, tmp_path / "s.onnx", ("a", "b"), softening, f"resnet8; {objective}")
     export.save_student(tmp_path / "s.safetensors", net, ABOUT | softening.to_dict())
-    held = onnx.load(tmp_path / "s.onnx")
-    about = {prop.key: prop.value for prop in held.metadata_props}
+    stored = onnx.load(tmp_path / "s.onnx")
+    about = {prop.key: prop.value for prop in stored.metadata_props}
     assert about["probabilities_are"] == meaning
     word = meaning.split()[0]
     name = "probabilities" if word == "probabilities" else f"{word}_probabilities"
-    assert held.graph.output[1].name == name
-    assert meaning in held.graph.output[1].doc_string
-    assert meaning in held.doc_string
+    assert stored.graph.output[1].name == name
+    assert meaning in stored.graph.output[1].doc_string
+    assert meaning in stored.doc_string
     if objective.soft_share and objective.temperature_on == "both":
         assert "temperature 4 on both sides" in about["student"]
     for ending in ("onnx", "safetensors"):
@@ -104,14 +104,14 @@ def test_a_file_that_does_not_record_its_labels_says_so(tmp_path):
     assert "does not record the temperature" in (softening.note or "")
 
 
-def test_a_file_that_differs_is_removed_and_said(tmp_path, monkeypatch):
+def test_a_file_that_differs_is_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(deep, "LARGEST", -1.0)
     with pytest.raises(SoftlabelError, match="differs from the network"):
         export.export_onnx(student(), images().pixels, tmp_path / "s.onnx")
     assert not (tmp_path / "s.onnx").exists()
 
 
-def test_weights_come_back_with_what_was_said(tmp_path):
+def test_weights_come_back_with_their_description(tmp_path):
     net = student()
     export.save_student(tmp_path / "s.safetensors", net, ABOUT)
     again, about = export.load_student(tmp_path / "s.safetensors")
@@ -141,10 +141,10 @@ def test_other_files_are_refused(tmp_path):
         (lambda tensors, about: tensors.pop("mean"), "not a complete deep student"),
     ],
 )
-def test_a_student_that_is_not_whole_is_refused(tmp_path, change, message):
+def test_an_incomplete_student_is_refused(tmp_path, change, message):
     tensors, about = dict(student().state_dict()), dict(ABOUT)
     change(tensors, about)
     save_tensors(tmp_path / "s.safetensors", tensors, deep.KIND, {"about": json.dumps(about)})
-    with pytest.raises(InputError, match=message) as said:
+    with pytest.raises(InputError, match=message) as caught:
         export.load_student(tmp_path / "s.safetensors")
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(caught.value)

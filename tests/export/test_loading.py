@@ -24,13 +24,13 @@ WEIGHTS = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
 
-def foreign(path, nodes, outputs, given=None, constants=(), more_opsets=()):
-    """A model of somebody else's: inputs "x" (n, 3) unless told, outputs (name, type, shape)."""
-    given = given or [("x", FLOAT, ["n", 3])]
+def foreign(path, nodes, outputs, graph_inputs=None, constants=(), more_opsets=()):
+    """A model of somebody else's: inputs "x" (n, 3) by default, outputs (name, type, shape)."""
+    graph_inputs = graph_inputs or [("x", FLOAT, ["n", 3])]
     graph = helper.make_graph(
         [helper.make_node(*node[:3], **(node[3] if len(node) > 3 else {})) for node in nodes],
         "g",
-        [helper.make_tensor_value_info(*one) for one in given],
+        [helper.make_tensor_value_info(*one) for one in graph_inputs],
         [one if not isinstance(one, tuple) else helper.make_tensor_value_info(*one) for one in outputs],
         [numpy_helper.from_array(WEIGHTS, "w"), *(numpy_helper.from_array(value, name) for name, value in constants)],
     )
@@ -43,20 +43,20 @@ def foreign(path, nodes, outputs, given=None, constants=(), more_opsets=()):
 @pytest.mark.parametrize("ending", ["safetensors", "onnx", "npz"])
 def test_our_two_layer_students(tmp_path, ending, classes):
     model = student(classes)
-    found = load_model(str(export_student(model, tmp_path, "s", inputs()).path(ending)))
-    assert (found.classes, found.columns, found.shape) == (NAMES[:classes], COLUMNS, (3,))
-    assert found.kind == ("ONNX model" if ending == "onnx" else "two-layer student")
-    assert not found.takes_images
+    loaded = load_model(str(export_student(model, tmp_path, "s", inputs()).path(ending)))
+    assert (loaded.classes, loaded.columns, loaded.shape) == (NAMES[:classes], COLUMNS, (3,))
+    assert loaded.kind == ("ONNX model" if ending == "onnx" else "two-layer student")
+    assert not loaded.takes_images
     x = inputs(9000, seed=2)  # more than a batch
-    p = found.probabilities(x)
+    p = loaded.probabilities(x)
     assert p.sum(axis=1) == pytest.approx(np.ones(9000), abs=1e-12)
     assert p == pytest.approx(model.probabilities(x), abs=1e-5)
 
 
 def test_a_student_without_column_names(tmp_path):
-    found = export_student(student(columns=None), tmp_path, "s", inputs())
-    assert load_model(found.path("onnx")).columns is None
-    assert load_model(found.path("safetensors")).columns is None
+    loaded = export_student(student(columns=None), tmp_path, "s", inputs())
+    assert load_model(loaded.path("onnx")).columns is None
+    assert load_model(loaded.path("safetensors")).columns is None
 
 
 def test_deep_students(tmp_path):
@@ -69,12 +69,12 @@ def test_deep_students(tmp_path):
         ("d.safetensors", "deep student", ("cat", "dog")),
         ("d.onnx", "ONNX model", ("cat", "dog")),
     ):
-        found = load_model(tmp_path / name)
-        assert (found.kind, found.classes, found.columns, found.shape) == (kind, classes, None, (1, 8, 8))
-        assert found.takes_images
-        assert found.probabilities(images().pixels.numpy()) == pytest.approx(truth, abs=1e-4)
+        loaded = load_model(tmp_path / name)
+        assert (loaded.kind, loaded.classes, loaded.columns, loaded.shape) == (kind, classes, None, (1, 8, 8))
+        assert loaded.takes_images
+        assert loaded.probabilities(images().pixels.numpy()) == pytest.approx(truth, abs=1e-4)
         with pytest.raises(InputError, match=r"takes numbers \(n, channels, height, width\) = \('n', 1, 8, 8\)"):
-            found.probabilities(np.zeros((2, 8, 8)))
+            loaded.probabilities(np.zeros((2, 8, 8)))
 
 
 @pytest.mark.parametrize("scale", ["none", "max", "unit", "standard"])
@@ -82,17 +82,17 @@ def test_deep_students(tmp_path):
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_npz_file_of_a_numpy_predictor_says_what_the_student_says(tmp_path, scale, activation, classes):
     model = student(classes, scale, activation=activation, columns=None if classes == 4 else COLUMNS)
-    found = load_model(export_student(model, tmp_path, "s", inputs()).path("npz"))
-    assert (found.classes, found.columns) == (model.classes, model.columns)
+    loaded = load_model(export_student(model, tmp_path, "s", inputs()).path("npz"))
+    assert (loaded.classes, loaded.columns) == (model.classes, model.columns)
     x = inputs(50, seed=9)
-    assert found.probabilities(x) == pytest.approx(model.probabilities(x), abs=1e-5)
+    assert loaded.probabilities(x) == pytest.approx(model.probabilities(x), abs=1e-5)
 
 
 def _changed_npz(**changes):
     def make(path):
         export_student(student(5), path.parent, path.stem, inputs())
-        held = dict(np.load(path))
-        np.savez(path, **{name: array for name, array in (held | changes).items() if array is not None})
+        model = dict(np.load(path))
+        np.savez(path, **{name: array for name, array in (model | changes).items() if array is not None})
 
     return make
 
@@ -119,54 +119,54 @@ def _lying_npz(path):
     [
         (
             lambda path: np.savez(path, X=np.zeros((3, 2))),
-            "not one of a student that this version of softlabel exported",
+            "not one of a student exported by this version of softlabel",
         ),
         (lambda path: path.write_bytes(b"x"), "cannot be read as the NPZ file of a student"),
         (lambda path: path.write_bytes(b""), "cannot be read as the NPZ file of a student"),
         (_pickled_npz, "cannot be read as the NPZ file of a student"),
         (_compressed_npz, "is compressed, which exported students are not"),
-        (_lying_npz, "does not hold what its header says"),
+        (_lying_npz, "does not match its header"),
         (_changed_npz(format=None), "not one of a student"),
         (_changed_npz(hidden=None), "is not a complete student"),
         (_changed_npz(classes=np.array(["a", "b"])), "."),
         (_changed_npz(classes=np.array(["a", "b", "c"])), "3 classes need a network with 3 outputs"),
         (_changed_npz(activation=np.array("step")), "."),
         (_changed_npz(scale=np.array("some")), "scale must be one of"),
-        (_changed_npz(shift=np.zeros(2)), "the scale is of 2"),
+        (_changed_npz(shift=np.zeros(2)), "the scaler has 2"),
         (_changed_npz(hidden=np.full((8, 3), np.nan, np.float32)), "weights must be finite numbers"),
         (_changed_npz(label_temperature=np.array(-1.0)), "label temperature must be a positive number"),
     ],
 )
 def test_an_npz_file_that_is_no_student_is_one_line(tmp_path, make, message):
     make(tmp_path / "m.npz")
-    with pytest.raises(InputError, match=message) as said:
+    with pytest.raises(InputError, match=message) as caught:
         load_model(tmp_path / "m.npz")
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_code_is_never_run(tmp_path):
     (tmp_path / "m.py").write_text("raise SystemExit('run')\n")
-    with pytest.raises(InputError, match=r"never run from here: name its .safetensors or .npz or .onnx file"):
+    with pytest.raises(InputError, match=r"never executed: use its .safetensors or .npz or .onnx file"):
         load_model(tmp_path / "m.py")
     (tmp_path / "m.onnx").touch()
-    with pytest.raises(InputError, match=r"name m.onnx beside it"):
+    with pytest.raises(InputError, match=r"use m.onnx beside it"):
         load_model(tmp_path / "m.py")
 
 
 def test_logits_of_others_become_probabilities(tmp_path):
     path = foreign(tmp_path / "m.onnx", [("MatMul", ["x", "w"], ["z"])], [("z", FLOAT, ["n", 4])])
-    found = load_model(path)
-    assert found.classes == ("0", "1", "2", "3")
-    assert found.columns is None
+    loaded = load_model(path)
+    assert loaded.classes == ("0", "1", "2", "3")
+    assert loaded.columns is None
     for rows in (1, 40):
-        assert found.probabilities(inputs(rows)) == pytest.approx(softmax(inputs(rows) @ WEIGHTS, axis=1), abs=1e-5)
+        assert loaded.probabilities(inputs(rows)) == pytest.approx(softmax(inputs(rows) @ WEIGHTS, axis=1), abs=1e-5)
 
 
 def test_probabilities_of_others_stay(tmp_path):
     nodes = [("MatMul", ["x", "w"], ["z"]), ("Softmax", ["z"], ["s"], {"axis": 1}), ("Identity", ["s"], ["p"])]
     for outputs in ([("p", FLOAT, ["n", 4])], [("z", FLOAT, ["n", 4]), ("p", FLOAT, ["n", 4])]):
-        found = load_model(foreign(tmp_path / "m.onnx", nodes, outputs))
-        assert found.probabilities(inputs()) == pytest.approx(softmax(inputs() @ WEIGHTS, axis=1), abs=1e-5)
+        loaded = load_model(foreign(tmp_path / "m.onnx", nodes, outputs))
+        assert loaded.probabilities(inputs()) == pytest.approx(softmax(inputs() @ WEIGHTS, axis=1), abs=1e-5)
 
 
 @pytest.mark.parametrize("likely", [True, False])
@@ -180,12 +180,12 @@ def test_one_column_for_two_classes(tmp_path, likely):
     x = np.abs(inputs()) * np.sign(column[:, 0])
     z = (x @ column)[:, 0]
     assert (z > 0).all()
-    found = load_model(path).probabilities(x)
-    assert found == pytest.approx(np.stack([expit(-z), expit(z)], axis=1), abs=1e-6)
-    assert (found[:, 1] > 0.5).all()
+    p = load_model(path).probabilities(x)
+    assert p == pytest.approx(np.stack([expit(-z), expit(z)], axis=1), abs=1e-6)
+    assert (p[:, 1] > 0.5).all()
 
 
-def classifier(path, labels, zipped, given=None, first=()):
+def classifier(path, labels, zipped, graph_inputs=None, first=()):
     """A linear classifier of the kind that scikit-learn's models become."""
     kind, values = ("strings", labels) if isinstance(labels[0], str) else ("int64s", labels)
     settings = {
@@ -200,17 +200,17 @@ def classifier(path, labels, zipped, given=None, first=()):
         nodes.append(("ZipMap", ["scores"], ["zipped"], {f"classlabels_{kind}": values, "domain": "ai.onnx.ml"}))
         pairs = helper.make_map_type_proto(text, helper.make_tensor_type_proto(FLOAT, []))
         outputs[1] = helper.make_value_info("zipped", helper.make_sequence_type_proto(pairs))
-    return foreign(path, nodes, outputs, given, more_opsets=[("ai.onnx.ml", 3)])
+    return foreign(path, nodes, outputs, graph_inputs, more_opsets=[("ai.onnx.ml", 3)])
 
 
 @pytest.mark.parametrize("labels", [["d", "b", "a", "c"], [3, 10, 7, 1]])
 @pytest.mark.parametrize("zipped", [True, False])
 def test_classifiers_that_name_their_classes(tmp_path, labels, zipped):
-    found = load_model(classifier(tmp_path / "m.onnx", labels, zipped))
+    loaded = load_model(classifier(tmp_path / "m.onnx", labels, zipped))
     truth = softmax(inputs() @ WEIGHTS, axis=1)
-    p = found.probabilities(inputs())
+    p = loaded.probabilities(inputs())
     for place, label in enumerate(labels):
-        assert p[:, found.classes.index(str(label))] == pytest.approx(truth[:, place], abs=1e-5)
+        assert p[:, loaded.classes.index(str(label))] == pytest.approx(truth[:, place], abs=1e-5)
 
 
 def test_classes_that_an_output_picks_from(tmp_path):
@@ -238,67 +238,67 @@ def test_probabilities_above_one_by_rounding_are_probabilities(tmp_path):
 
 
 def test_one_input_a_column_names_the_columns(tmp_path):
-    given = [(name, FLOAT, ["n", 1]) for name in COLUMNS[:2]] + [(COLUMNS[2], INT64, ["n", 1])]
+    graph_inputs = [(name, FLOAT, ["n", 1]) for name in COLUMNS[:2]] + [(COLUMNS[2], INT64, ["n", 1])]
     first = [
         ("Cast", [COLUMNS[2]], ["last"], {"to": FLOAT}),
         ("Concat", [*COLUMNS[:2], "last"], ["joined"], {"axis": 1}),
     ]
-    found = load_model(classifier(tmp_path / "m.onnx", ["a", "b", "c", "d"], True, given, first))
-    assert found.columns == COLUMNS
+    loaded = load_model(classifier(tmp_path / "m.onnx", ["a", "b", "c", "d"], True, graph_inputs, first))
+    assert loaded.columns == COLUMNS
     x = np.round(inputs())
-    assert found.probabilities(x) == pytest.approx(softmax(x @ WEIGHTS, axis=1), abs=1e-5)
-    with pytest.raises(InputError, match="takes whole numbers for 'height', others were given"):
-        found.probabilities(inputs())
+    assert loaded.probabilities(x) == pytest.approx(softmax(x @ WEIGHTS, axis=1), abs=1e-5)
+    with pytest.raises(InputError, match="takes integers for 'height', got other numbers"):
+        loaded.probabilities(inputs())
 
 
 def test_models_of_fixed_batch_and_double_inputs(tmp_path):
     nodes = [("Cast", ["x"], ["f"], {"to": FLOAT}), ("MatMul", ["f", "w"], ["z"])]
     path = foreign(tmp_path / "m.onnx", nodes, [("z", FLOAT, [7, 4])], [("x", TensorProto.DOUBLE, [7, 3])])
     for rows in (1, 7, 40):
-        found = load_model(path).probabilities(inputs(rows))
-        assert found == pytest.approx(softmax(inputs(rows) @ WEIGHTS, axis=1), abs=1e-5)
+        p = load_model(path).probabilities(inputs(rows))
+        assert p == pytest.approx(softmax(inputs(rows) @ WEIGHTS, axis=1), abs=1e-5)
 
 
 def test_channels_last(tmp_path):
     nodes = [("ReduceMean", ["x"], ["m"], {"axes": [1, 2], "keepdims": 0}), ("MatMul", ["m", "w"], ["z"])]
-    found = load_model(foreign(tmp_path / "m.onnx", nodes, [("z", FLOAT, ["n", 4])], [("x", FLOAT, ["n", 8, 6, 3])]))
-    assert found.shape == (3, 8, 6)
+    loaded = load_model(foreign(tmp_path / "m.onnx", nodes, [("z", FLOAT, ["n", 4])], [("x", FLOAT, ["n", 8, 6, 3])]))
+    assert loaded.shape == (3, 8, 6)
     pixels = images(channels=3).pixels.numpy()[:, :, :, :6]
-    assert found.probabilities(pixels) == pytest.approx(softmax(pixels.mean((2, 3)) @ WEIGHTS, axis=1), abs=1e-5)
+    assert loaded.probabilities(pixels) == pytest.approx(softmax(pixels.mean((2, 3)) @ WEIGHTS, axis=1), abs=1e-5)
 
 
 def test_a_changed_onnx_file_is_refused(tmp_path):
     path = tmp_path / "s.onnx"
     for change in ("weights", "classes", "graph", "nothing"):
-        held = student_onnx(student())
+        model = student_onnx(student())
         if change == "weights":
-            weights = numpy_helper.to_array(held.graph.initializer[2]) * 1.5
-            held.graph.initializer[2].CopyFrom(numpy_helper.from_array(weights, held.graph.initializer[2].name))
+            weights = numpy_helper.to_array(model.graph.initializer[2]) * 1.5
+            model.graph.initializer[2].CopyFrom(numpy_helper.from_array(weights, model.graph.initializer[2].name))
         elif change == "classes":
-            next(prop for prop in held.metadata_props if prop.key == "classes").value = '["yes", "no"]'
+            next(prop for prop in model.metadata_props if prop.key == "classes").value = '["yes", "no"]'
         elif change == "graph":
-            next(node for node in held.graph.node if node.op_type == "Relu").op_type = "Tanh"
-        path.write_bytes(held.SerializeToString())
+            next(node for node in model.graph.node if node.op_type == "Relu").op_type = "Tanh"
+        path.write_bytes(model.SerializeToString())
         if change == "nothing":
             assert load_model(path).classes == NAMES[:2]
             continue
         with pytest.raises(InputError, match="was changed after softlabel wrote it: export it again"):
             load_model(path)
-        kept = [prop for prop in held.metadata_props if prop.key != "format"]
-        del held.metadata_props[:]
-        held.metadata_props.extend(kept)
-        path.write_bytes(held.SerializeToString())
-        found = load_model(path)  # as the message says
-        assert found.probabilities(inputs()).shape == (40, 2)
-        assert found.classes == NAMES[:2]
+        kept = [prop for prop in model.metadata_props if prop.key != "format"]
+        del model.metadata_props[:]
+        model.metadata_props.extend(kept)
+        path.write_bytes(model.SerializeToString())
+        loaded = load_model(path)  # as the message says
+        assert loaded.probabilities(inputs()).shape == (40, 2)
+        assert loaded.classes == NAMES[:2]
 
 
 def test_answers_that_are_no_numbers_are_refused(tmp_path):
-    found = load_model(export_student(student(scale="unit"), tmp_path, "s", inputs()).path("onnx"))
+    loaded = load_model(export_student(student(scale="unit"), tmp_path, "s", inputs()).path("onnx"))
     x = inputs(4)
     x[2] = 0
-    with pytest.raises(InputError, match=r"no finite answer for 1 of 4 inputs \(first in row 3\)"):
-        found.probabilities(x)
+    with pytest.raises(InputError, match=r"no finite output for 1 of 4 inputs \(first in row 3\)"):
+        loaded.probabilities(x)
 
 
 @pytest.mark.parametrize(
@@ -306,9 +306,9 @@ def test_answers_that_are_no_numbers_are_refused(tmp_path):
 )
 @pytest.mark.parametrize("ending", ["safetensors", "onnx"])
 def test_inputs_of_another_shape_or_kind(tmp_path, wrong, ending):
-    found = load_model(export_student(student(), tmp_path, "s", inputs()).path(ending))
+    loaded = load_model(export_student(student(), tmp_path, "s", inputs()).path(ending))
     with pytest.raises(InputError, match=re.escape(f"takes numbers (n, columns) = ('n', 3), got {wrong.dtype}")):
-        found.probabilities(wrong)
+        loaded.probabilities(wrong)
 
 
 def text_input(path):
@@ -325,8 +325,8 @@ def no_table(path):
 
 
 def two_tables(path):
-    given = [("x", FLOAT, ["n", 3]), ("x2", FLOAT, ["n", 3])]
-    foreign(path, [("Add", ["x", "x2"], ["y"])], [("y", FLOAT, ["n", 3])], given)
+    graph_inputs = [("x", FLOAT, ["n", 3]), ("x2", FLOAT, ["n", 3])]
+    foreign(path, [("Add", ["x", "x2"], ["y"])], [("y", FLOAT, ["n", 3])], graph_inputs)
 
 
 def cut(path):
@@ -337,26 +337,26 @@ def cut(path):
     ("name", "make", "message"),
     [
         ("none.onnx", lambda path: None, "there is no model"),
-        ("folder.onnx", lambda path: path.mkdir(), "is a folder: name a model in it"),
-        ("m.txt", lambda path: path.write_text("x"), "is no model: a .safetensors, .npz or .onnx file is needed"),
+        ("folder.onnx", lambda path: path.mkdir(), "is a directory: pass a model file in it"),
+        ("m.txt", lambda path: path.write_text("x"), "is not a model: a .safetensors, .npz or .onnx file is needed"),
         ("m.onnx", lambda path: path.write_bytes(b""), "is empty"),
         ("m.onnx", lambda path: path.write_bytes(b"x" * 50), "cannot be read as an ONNX model"),
         ("m.onnx", cut, "cannot be read as an ONNX model"),
         ("m.onnx", text_input, r"takes tensor\(string\) for 'x'"),
-        ("m.onnx", free_columns, "with all but n fixed is needed"),
-        ("m.onnx", no_table, "does not answer with a table of numbers"),
+        ("m.onnx", free_columns, "with fixed sizes except n is needed"),
+        ("m.onnx", no_table, "has no output table of numbers"),
         ("m.onnx", two_tables, "takes 2 inputs: one table, or one column each"),
         ("m.safetensors", lambda path: path.write_bytes(b"x"), "cannot be read"),
-        ("m.safetensors", lambda path: network().save(path), "holds a network alone, without scale and class names"),
-        ("m.safetensors", lambda path: _other(path), "but not one of a student"),
+        ("m.safetensors", lambda path: network().save(path), "contains a network without scaling and class names"),
+        ("m.safetensors", lambda path: _other(path), "does not contain a student"),
     ],
 )
 def test_what_is_no_model_is_one_line(tmp_path, capfd, name, make, message):
     make(tmp_path / name)
-    with pytest.raises(InputError, match=message) as said:
+    with pytest.raises(InputError, match=message) as caught:
         load_model(tmp_path / name)
-    assert "\n" not in str(said.value)
-    assert str(tmp_path / name) in str(said.value)
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path / name) in str(caught.value)
     assert capfd.readouterr() == ("", "")  # the runtime says nothing by itself
 
 

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from softlabel.networks import Labels, Student
-from softlabel.networks.starts import draw_start
+from softlabel.networks.initialization import draw_init
 
 SIGMA = {
     "relu": torch.relu,
@@ -41,20 +41,20 @@ def plain_training(
     iterations: int,
     dtype: torch.dtype = torch.float64,
     batches: list[np.ndarray] | None = None,
-    optimiser: str = "gradient",
+    optimizer: str = "gradient",
 ) -> tuple[np.ndarray, list[float]]:
     """Logits on the inputs after training, and the loss before each step."""
     x = torch.from_numpy(inputs).to(dtype)
-    hidden, output = draw_start(
-        student.start, width=student.width, inputs=x.shape[1], outputs=labels.outputs, seed=student.seed
+    hidden, output = draw_init(
+        student.init, width=student.width, inputs=x.shape[1], outputs=labels.outputs, seed=student.seed
     )
     w = torch.tensor(hidden, dtype=dtype, requires_grad=True)
     b = torch.zeros(student.width, dtype=dtype, requires_grad=student.biases)
     a = torch.tensor(output, dtype=dtype, requires_grad=student.train_output)
     c = torch.zeros(labels.outputs, dtype=dtype, requires_grad=student.biases)
-    start_w, start_b = w.detach().clone(), b.detach().clone()
+    initial_w, initial_b = w.detach().clone(), b.detach().clone()
     learning = [tensor for tensor in (w, b, a, c) if tensor.requires_grad]
-    rule = {"gradient": torch.optim.SGD, "adam": torch.optim.Adam}[optimiser](learning, lr=student.step)
+    rule = {"gradient": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer](learning, lr=student.learning_rate)
     target = targets_of(student, labels).to(dtype)
     losses = []
 
@@ -75,12 +75,12 @@ def plain_training(
         if student.radius is not None:
             with torch.no_grad():
                 for j in range(student.width):
-                    change = torch.cat([w[j] - start_w[j], (b[j] - start_b[j])[None]])
+                    change = torch.cat([w[j] - initial_w[j], (b[j] - initial_b[j])[None]])
                     limit = student.radius / math.sqrt(student.width)
                     if change.norm() > limit:
                         change *= limit / change.norm()
-                        w[j] = start_w[j] + change[:-1]
-                        b[j] = start_b[j] + change[-1]
+                        w[j] = initial_w[j] + change[:-1]
+                        b[j] = initial_b[j] + change[-1]
     with torch.no_grad():
         f = forward(x)
         f = f[:, 1] if labels.outputs == 1 else f

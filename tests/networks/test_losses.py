@@ -89,10 +89,10 @@ def test_hard_labels_take_the_usual_forms():
     ("make", "values", "message"),
     [
         (hard_labels, [1, 1, 1], "one class only"),
-        (hard_labels, [0, 2], "every class number"),
+        (hard_labels, [0, 2], "all class indices"),
         (hard_labels, ["a", "b"], "encode class names"),
-        (hard_labels, [0.5, 1], "class numbers"),
-        (hard_labels, [[1, -1]], "one column"),
+        (hard_labels, [0.5, 1], "class indices"),
+        (hard_labels, [[1, -1]], "one dimension"),
         (soft_labels, [0.5, 1.2], r"lie in \[0, 1\], got 1.2 at row 1"),
         (soft_labels, [0.5, -0.1], "at row 1"),
         (soft_labels, [[0.2, 0.3, 0.5], [0.2, 0.2, 0.2]], "sum to 1, got 0.6 at row 1"),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from softlabel.errors import InputError
-from softlabel.networks import Student, train_students
+from softlabel.networks import Student, TrainingOptions, train_students
 from softlabel.numerics import Products, has_bfloat16
 
 
@@ -14,7 +14,7 @@ def test_bfloat16_runs_report_how_near_they_are():
     y = np.where(x[:, 0] + 0.5 * x[:, 1] > 0, 1, -1)
     students = [Student(width=8, seed=k, radius=20.0) for k in range(3)]
     exact = train_students(x, students, y, iterations=60)
-    rounded = train_students(x, students, y, iterations=60, precision="bfloat16")
+    rounded = train_students(x, students, y, iterations=60, options=TrainingOptions(precision="bfloat16"))
     assert exact.parity is None
     assert rounded.parity is not None
     assert rounded.parity.rows == 2000

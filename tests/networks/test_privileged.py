@@ -10,7 +10,7 @@ from torch.nn import functional
 from softlabel.errors import DivergedError, InputError
 from softlabel.networks.privileged import (
     PrivilegedStudent,
-    draw_privileged_start,
+    draw_privileged_init,
     kernel_problem,
     select_units,
     train_privileged,
@@ -29,13 +29,13 @@ def data(n: int = 20, d: int = 6, seed: int = 0) -> tuple[np.ndarray, np.ndarray
 
 
 def student(x, width=5, strength=0.5, seed=0, activation="tanh", scale=1.0, away=0.3) -> PrivilegedStudent:
-    hidden, output = draw_privileged_start(width, x.shape[1], scale, seed)
+    hidden, output = draw_privileged_init(width, x.shape[1], scale, seed)
     rng = np.random.default_rng([seed, 1])
     known = unit_outputs(hidden, x, activation) + away * rng.standard_normal((width, len(x)))
     return PrivilegedStudent(hidden, output, strength, known, activation)
 
 
-def plain(x, y, s: PrivilegedStudent, iterations: int, step: float) -> np.ndarray:
+def plain(x, y, s: PrivilegedStudent, iterations: int, learning_rate: float) -> np.ndarray:
     """f after plain autograd descent on half of loss (2), or of its second term at λ = ∞."""
     x, y = torch.from_numpy(x), torch.from_numpy(y)
     w = torch.tensor(s.hidden, requires_grad=True)
@@ -49,7 +49,7 @@ def plain(x, y, s: PrivilegedStudent, iterations: int, step: float) -> np.ndarra
             weight = 1.0 if math.isinf(s.strength) else s.strength
             loss = loss + weight * (torch.from_numpy(s.privileged) - features).square().sum()
         (gradient,) = torch.autograd.grad(0.5 * loss, w)
-        w = (w - step * gradient).detach().requires_grad_()
+        w = (w - learning_rate * gradient).detach().requires_grad_()
     return (a @ SIGMA[s.activation](w @ x.t())).detach().numpy()
 
 
@@ -61,7 +61,7 @@ def test_students_of_all_kinds_together_equal_plain_ones(activation, shape):
         student(x, width, strength, seed, activation)
         for seed, (width, strength) in enumerate([(5, 0.0), (3, 0.01), (7, 2.0), (4, math.inf), (1, 0.5)])
     ]
-    runs = train_privileged(x, y, group, iterations=25, step=0.05, precision="float64", keep_outputs=True)
+    runs = train_privileged(x, y, group, iterations=25, learning_rate=0.05, precision="float64", keep_outputs=True)
     for run in runs:
         truth = plain(x, y, run.student, 25, 0.05)
         assert run.network.logits(x) == pytest.approx(truth, abs=1e-10)
@@ -73,7 +73,7 @@ def test_records_and_test_errors():
     x, y = data()
     x_test, y_test = data(seed=9)
     (run,) = train_privileged(
-        x, y, [student(x)], iterations=10, step=0.1, record_every=4, test=(x_test, y_test), precision="float64"
+        x, y, [student(x)], iterations=10, learning_rate=0.1, record_every=4, test=(x_test, y_test), precision="float64"
     )
     assert run.steps == [0, 4, 8, 10]
     assert len(run.train) == len(run.test) == 4
@@ -83,10 +83,10 @@ def test_records_and_test_errors():
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
     x, y = data(50)
-    whole = train_privileged(x, y, [student(x)], iterations=5, step=0.1, precision="float64")[0]
+    full = train_privileged(x, y, [student(x)], iterations=5, learning_rate=0.1, precision="float64")[0]
     monkeypatch.setattr("softlabel.networks.privileged.BLOCK", 7)
-    parts = train_privileged(x, y, [student(x)], iterations=5, step=0.1, precision="float64")[0]
-    assert parts.network.logits(x) == pytest.approx(whole.network.logits(x), abs=1e-12)
+    parts = train_privileged(x, y, [student(x)], iterations=5, learning_rate=0.1, precision="float64")[0]
+    assert parts.network.logits(x) == pytest.approx(full.network.logits(x), abs=1e-12)
 
 
 @pytest.mark.parametrize("activation", ["softplus", "tanh"])
@@ -95,14 +95,21 @@ def test_the_kernel_prediction_improves_with_the_width(activation):
     x, y = data(40, 50, seed=2)
     deviations = []
     for width in (50, 200, 800):
-        hidden, output = draw_privileged_start(width, 50, 1.0, 3)
+        hidden, output = draw_privileged_init(width, 50, 1.0, 3)
         s = PrivilegedStudent(hidden, output, 1.0, unit_outputs(hidden, x, activation), activation)
         dynamics = kernel_dynamics(kernel_problem(s, x, y))
-        step = 0.02 * dynamics.largest_step
+        learning_rate = 0.02 * dynamics.max_learning_rate
         (run,) = train_privileged(
-            x, y, [s], iterations=400, step=step, record_every=20, keep_outputs=True, precision="float64"
+            x,
+            y,
+            [s],
+            iterations=400,
+            learning_rate=learning_rate,
+            record_every=20,
+            keep_outputs=True,
+            precision="float64",
         )
-        predicted = np.stack([dynamics.descent(k, step) for k in run.steps])
+        predicted = np.stack([dynamics.descent(k, learning_rate) for k in run.steps])
         size = np.linalg.norm(run.outputs[0] - y)
         deviations.append(np.linalg.norm(predicted - run.outputs, axis=1).max() / size)
     slope = np.polyfit(np.log([50, 200, 800]), np.log(deviations), 1)[0]
@@ -113,13 +120,15 @@ def test_the_kernel_prediction_improves_with_the_width(activation):
 @pytest.mark.parametrize(("n", "d", "activation"), [(40, 10, "softplus"), (16, 20, "relu")])
 def test_the_true_limit_is_reached_where_the_printed_one_is_far(n, d, activation):
     x, y = data(n, d, seed=4)
-    hidden, output = draw_privileged_start(1000, d, 1.0, 5)
+    hidden, output = draw_privileged_init(1000, d, 1.0, 5)
     s = PrivilegedStudent(hidden, output, 1.0, unit_outputs(hidden, x, activation), activation)
     problem = kernel_problem(s, x, y)
     dynamics = kernel_dynamics(problem)
-    (run,) = train_privileged(x, y, [s], iterations=3000, step=0.4 * dynamics.largest_step, precision="float64")
+    (run,) = train_privileged(
+        x, y, [s], iterations=3000, learning_rate=0.4 * dynamics.max_learning_rate, precision="float64"
+    )
     end = run.network.logits(x)
-    size = np.linalg.norm(problem.start.numpy() - y)
+    size = np.linalg.norm(problem.initial.numpy() - y)
     assert np.abs(end - printed_limit(problem).numpy()).max() > 0.1
     assert np.linalg.norm(end - limit(problem).numpy()) / size < (1e-3 if activation != "relu" else 2e-2)
 
@@ -128,7 +137,7 @@ def test_a_kernel_problem_is_the_students_own():
     x, y = data()
     s = student(x, activation="relu")
     p = kernel_problem(s, x, y)
-    assert p.start.numpy() == pytest.approx(plain(x, y, s, 0, 0.1))
+    assert p.initial.numpy() == pytest.approx(plain(x, y, s, 0, 0.1))
     assert exact_dynamics(p).descent(1, 1e-6) == pytest.approx(plain(x, y, s, 1, 1e-6), abs=1e-10)
 
 
@@ -143,11 +152,11 @@ def test_units_are_selected_without_replacement():
         select_units(network, 11, seed=1)
 
 
-def test_too_long_a_step_is_named():
+def test_divergence_is_named():
     x, y = data()
-    s = PrivilegedStudent(*draw_privileged_start(4, 6, 1.0, 0), activation="softplus", name="small")
-    with pytest.raises(DivergedError, match="student 'small' left the finite numbers"):
-        train_privileged(x, y, [s], iterations=400, step=1e4, record_every=10)
+    s = PrivilegedStudent(*draw_privileged_init(4, 6, 1.0, 0), activation="softplus", name="small")
+    with pytest.raises(DivergedError, match="student 'small' diverged"):
+        train_privileged(x, y, [s], iterations=400, learning_rate=1e4, record_every=10)
 
 
 @pytest.mark.parametrize(
@@ -164,4 +173,4 @@ def test_too_long_a_step_is_named():
 def test_bad_students_are_named(make, message):
     x, y = data()
     with pytest.raises(InputError, match=message):
-        train_privileged(x, y, [make(x)], iterations=1, step=0.1)
+        train_privileged(x, y, [make(x)], iterations=1, learning_rate=0.1)

@@ -5,6 +5,7 @@ import pytest
 
 import softlabel as sl
 from softlabel.errors import InputError
+from softlabel.estimators import ClassifierOptions
 from softlabel.networks.softening import UNCHANGED, Softening
 
 
@@ -42,10 +43,11 @@ def test_classifiers_know_what_their_labels_were():
     soft = np.where(y, 0.9, 0.1)
 
     def fitted(**settings):
-        given = settings.pop("soft_labels", None)
-        return sl.TwoLayerClassifier(4, epochs=3, **settings).fit(x, y, soft_labels=given).model_.softening
+        labels = settings.pop("soft_labels", None)
+        return sl.TwoLayerClassifier(4, epochs=3, **settings).fit(x, y, soft_labels=labels).model_.softening
 
     assert fitted(temperature=8.0) == UNCHANGED  # hard labels have none
     assert fitted(temperature=8.0, soft_labels=soft) == Softening(8.0)
-    assert fitted(temperature=8.0, temperature_on="both", soft_labels=soft) == UNCHANGED
+    both = ClassifierOptions(temperature_on="both")
+    assert fitted(temperature=8.0, options=both, soft_labels=soft) == UNCHANGED
     assert fitted(smoothing=0.1) == Softening(1.0, 0.1)

@@ -71,10 +71,12 @@ def test_a_file_gives_back_every_bit(tmp_path_factory, scale, classes, dtype, bi
 
 
 def test_weights_that_share_memory_can_be_saved(tmp_path):
-    whole = torch.randn(2, 4, 3)
-    model = StudentModel(TwoLayer(whole[0], whole[1, :1, :].expand(1, 3)[:, [0, 1, 2, 0]]), Scaler("none"), ("a", "b"))
+    tensor = torch.randn(2, 4, 3)
+    model = StudentModel(
+        TwoLayer(tensor[0], tensor[1, :1, :].expand(1, 3)[:, [0, 1, 2, 0]]), Scaler("none"), ("a", "b")
+    )
     model.save(tmp_path / "s.safetensors")
-    assert torch.equal(StudentModel.load(tmp_path / "s.safetensors").network.hidden, whole[0])
+    assert torch.equal(StudentModel.load(tmp_path / "s.safetensors").network.hidden, tensor[0])
 
 
 def test_the_fingerprint_is_of_numbers_and_names():
@@ -94,7 +96,7 @@ def test_the_fingerprint_is_of_numbers_and_names():
         (lambda: StudentModel(network(2), Scaler("none"), ("a",)), "1 classes"),
         (lambda: StudentModel(network(2), Scaler("none"), ("a", "a")), "different names"),
         (lambda: StudentModel(network(2), Scaler("none"), ("a", "b"), ("x",)), "takes 3 columns, 1 are named"),
-        (lambda: StudentModel(network(2), Scaler("standard", 1.0, (0.0,), (1.0,)), ("a", "b")), "the scale is of 1"),
+        (lambda: StudentModel(network(2), Scaler("standard", 1.0, (0.0,), (1.0,)), ("a", "b")), "the scaler has 1"),
         (lambda: student().logits(np.zeros((2, 4))), r"takes 3 input columns, got shape \(2, 4\)"),
         (lambda: student().logits(np.zeros(3)), r"got shape \(3,\)"),
         (lambda: student(scale="unit").logits(np.zeros((2, 3))), "zero inputs"),
@@ -105,57 +107,57 @@ def test_what_does_not_fit_is_refused(make, message):
         make()
 
 
-def change(path, tensors=lambda held: None, about=lambda held: None, sealed=False):
+def change(path, tensors=lambda weights: None, about=lambda facts: None, sealed=False):
     """Change a saved student; `sealed` with a fingerprint that fits."""
-    held, metadata = read_tensors(path, FORMAT, "student")
-    said = json.loads(metadata["about"])
-    tensors(held)
-    about(said)
-    text = json.dumps(said)
-    mark = _fingerprint(text, held) if sealed else metadata["fingerprint"]
-    save_tensors(path, held, FORMAT, {"about": text, "fingerprint": mark})
+    weights, metadata = read_tensors(path, FORMAT, "student")
+    facts = json.loads(metadata["about"])
+    tensors(weights)
+    about(facts)
+    text = json.dumps(facts)
+    mark = _fingerprint(text, weights) if sealed else metadata["fingerprint"]
+    save_tensors(path, weights, FORMAT, {"about": text, "fingerprint": mark})
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tensors": lambda held: held["hidden"].view(-1)[0].add_(1e-6)},
-        {"tensors": lambda held: held.pop("hidden_bias")},
-        {"tensors": lambda held: held["shift"].add_(1)},
-        {"about": lambda said: said.update(classes=said["classes"][::-1])},
-        {"about": lambda said: said.update(activation="tanh")},
-        {"about": lambda said: said.update(factor=2.0)},
-        {"about": lambda said: said.update(columns=["weight", "age", "height"])},
+        {"tensors": lambda weights: weights["hidden"].view(-1)[0].add_(1e-6)},
+        {"tensors": lambda weights: weights.pop("hidden_bias")},
+        {"tensors": lambda weights: weights["shift"].add_(1)},
+        {"about": lambda facts: facts.update(classes=facts["classes"][::-1])},
+        {"about": lambda facts: facts.update(activation="tanh")},
+        {"about": lambda facts: facts.update(factor=2.0)},
+        {"about": lambda facts: facts.update(columns=["weight", "age", "height"])},
     ],
 )
 def test_a_changed_file_is_refused(tmp_path, changes):
     path = tmp_path / "s.safetensors"
     student().save(path)
-    change(path, about=lambda said: None)
+    change(path, about=lambda facts: None)
     StudentModel.load(path)  # written anew and unchanged
     change(path, **changes)
-    with pytest.raises(InputError, match="was changed after it was saved: export it again"):
+    with pytest.raises(InputError, match="was modified after it was saved: export it again"):
         StudentModel.load(path)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tensors": lambda held: held.pop("hidden")},
-        {"about": lambda said: said.pop("scale")},
-        {"about": lambda said: said.update(classes=[*NAMES])},
-        {"about": lambda said: said.update(activation="sine")},
-        {"about": lambda said: said.update(columns=3)},
+        {"tensors": lambda weights: weights.pop("hidden")},
+        {"about": lambda facts: facts.pop("scale")},
+        {"about": lambda facts: facts.update(classes=[*NAMES])},
+        {"about": lambda facts: facts.update(activation="sine")},
+        {"about": lambda facts: facts.update(columns=3)},
     ],
 )
 def test_an_incomplete_file_is_one_line(tmp_path, changes):
     path = tmp_path / "s.safetensors"
     student().save(path)
     change(path, **changes, sealed=True)
-    with pytest.raises(InputError, match="is not a complete student") as said:
+    with pytest.raises(InputError, match="is not a complete student") as caught:
         StudentModel.load(path)
-    assert str(path) in str(said.value)
-    assert "\n" not in str(said.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_cut_file_is_one_line(tmp_path):

@@ -12,7 +12,7 @@ from softlabel.networks import TwoLayer
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("biases", [False, True])
 def test_logits_are_the_formula(outputs, biases):
-    network = TwoLayer.at_start("gaussian", width=5, inputs=4, outputs=outputs, biases=biases, seed=1)
+    network = TwoLayer.initialized("gaussian", width=5, inputs=4, outputs=outputs, biases=biases, seed=1)
     if network.hidden_bias is not None and network.output_bias is not None:
         network.hidden_bias.copy_(network.hidden[:, 0])
         network.output_bias.fill_(0.3)
@@ -27,18 +27,18 @@ def test_logits_are_the_formula(outputs, biases):
 
 
 def test_parameters_count_every_stored_number():
-    assert TwoLayer.at_start("gaussian", width=5, inputs=4).parameters == 25
-    assert TwoLayer.at_start("gaussian", width=5, inputs=4, outputs=3, biases=True).parameters == 20 + 15 + 5 + 3
+    assert TwoLayer.initialized("gaussian", width=5, inputs=4).parameters == 25
+    assert TwoLayer.initialized("gaussian", width=5, inputs=4, outputs=3, biases=True).parameters == 20 + 15 + 5 + 3
 
 
 def test_wrong_number_of_columns():
     with pytest.raises(InputError, match=r"inputs must have 4 columns as in training, got shape \(2, 3\)"):
-        TwoLayer.at_start("gaussian", width=5, inputs=4).logits(np.zeros((2, 3)))
+        TwoLayer.initialized("gaussian", width=5, inputs=4).logits(np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize("biases", [False, True])
 def test_saved_and_loaded_networks_are_the_same(biases, tmp_path):
-    network = TwoLayer.at_start("he", width=5, inputs=4, outputs=3, biases=biases, activation="tanh")
+    network = TwoLayer.initialized("he", width=5, inputs=4, outputs=3, biases=biases, activation="tanh")
     network.save(tmp_path / "deep" / "net.safetensors")
     back = TwoLayer.load(tmp_path / "deep" / "net.safetensors")
     x = np.random.default_rng(0).standard_normal((6, 4))

@@ -1,4 +1,4 @@
-"""What a classifier is fitted on: rows that count, classes by number, soft labels in the order of the classes."""
+"""Checks of the training data of a classifier: sample weights, classes, soft labels, teachers, random states."""
 
 import copy
 from numbers import Integral
@@ -8,46 +8,51 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from softlabel.data.class_names import class_name
 from softlabel.errors import InputError, few, require
 from softlabel.networks.losses import SUM_TOLERANCE
+from softlabel.teachers.reading import decide_reading
 
 
-def rows_that_count(sample_weight: Any, rows: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Numbers of the rows with a positive weight, and these weights; all rows and None where no weights are given."""
+def weighted_rows(sample_weight: Any, rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Indices of the rows with a positive weight, and their weights; all rows and None without weights."""
     if sample_weight is None:
         return np.arange(rows), None
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("sample_weight must be numbers, one a row of X") from None
-    require(weights.shape == (rows,), f"sample_weight must be one a row of X: {rows} rows, got shape {weights.shape}")
+        raise InputError("sample_weight must be numeric, with one entry per row of X") from None
+    require(
+        weights.shape == (rows,),
+        f"sample_weight must have one entry per row of X: {rows} rows, got shape {weights.shape}",
+    )
     bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(bad):
         raise InputError(f"sample_weight must be finite and not negative, got {weights[bad[0]]} at row {bad[0]}")
-    counted = np.flatnonzero(weights)
-    require(len(counted) > 0, "sample_weight is zero for every row: at least one weight must be positive")
-    return counted, weights[counted]
+    positive = np.flatnonzero(weights)
+    require(len(positive) > 0, "sample_weight is zero for every row: at least one weight must be positive")
+    return positive, weights[positive]
 
 
-def classes_of(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, sorted (K,), and each row's number among them (n,)."""
+def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes (K,), and the class index of each row (n,)."""
     classes, codes = np.unique(y, return_inverse=True)
     require(len(classes) >= 2, f"y has one class only ({few(classes)}); a classifier needs at least two")
     return classes, codes
 
 
-def checked_soft_labels(given: Any, classes: np.ndarray, rows: int) -> np.ndarray:
-    """Soft labels (n, K), or (n,) of the second of two classes, as (n, K) with rows adding up to 1."""
+def checked_soft_labels(soft_labels: Any, classes: np.ndarray, rows: int) -> np.ndarray:
+    """Soft labels (n, K), or (n,) of the second of two classes, as (n, K) with rows that sum to 1."""
     try:
-        p = np.asarray(given, dtype=np.float64)
+        p = np.asarray(soft_labels, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("soft_labels must be numbers, one column a class") from None
+        raise InputError("soft_labels must be numeric, with one column per class") from None
     if len(classes) == 2 and p.ndim == 1:
         p = np.stack([1 - p, p], axis=1)
-    wanted = f"({rows}, {len(classes)})" + (f" or ({rows},)" if len(classes) == 2 else "")
+    expected = f"({rows}, {len(classes)})" + (f" or ({rows},)" if len(classes) == 2 else "")
     require(
         p.shape == (rows, len(classes)),
-        f"soft_labels must have shape {wanted}, one column for each class of y ({few(classes)}), got {p.shape}",
+        f"soft_labels must have shape {expected}, one column for each class of y ({few(classes)}), got {p.shape}",
     )
     bad = np.argwhere(~((p >= 0) & (p <= 1)))
     if len(bad):
@@ -56,35 +61,30 @@ def checked_soft_labels(given: Any, classes: np.ndarray, rows: int) -> np.ndarra
     worst = int(np.abs(total - 1).argmax())
     require(
         abs(total[worst] - 1) <= SUM_TOLERANCE,
-        f"soft_labels of a row must add up to 1, got {total[worst]:.6g} at row {worst}; normalise them",
+        f"soft_labels of a row must sum to 1, got {total[worst]:.6g} at row {worst}; normalize them",
     )
     return p / total[:, None]
 
 
 def teacher_probabilities(teacher: Any, inputs: Any, classes: np.ndarray) -> np.ndarray:
-    """A fitted teacher's probabilities (n, K), its columns in the order of `classes`.
+    """A fitted teacher's probabilities (n, K), with columns in the order of `classes`.
 
-    A teacher without `classes_` is taken to answer in this order already.
+    The columns of a teacher without `classes_` are assumed to be in this order.
     """
     require(
         hasattr(teacher, "predict_proba"),
-        f"teacher {type(teacher).__name__} has no predict_proba: choose one that gives probabilities",
+        f"teacher {type(teacher).__name__} has no predict_proba: use a classifier that predicts probabilities",
     )
     p = np.asarray(teacher.predict_proba(inputs), dtype=np.float64)
-    known = list(getattr(teacher, "classes_", classes))
-    if set(known) != set(classes):
-        raise InputError(
-            f"the teacher knows the classes {few(known)}, y has {few(classes)}: fit both on the same classes"
-        )
-    require(
-        p.ndim == 2 and p.shape[1] == len(known),
-        f"the teacher's probabilities have shape {p.shape}; one column is needed for each of {len(known)} classes",
-    )
-    return p[:, [known.index(one) for one in classes]]
+    reading = decide_reading(
+        p, classes=[class_name(one) for one in classes.tolist()], column_names=getattr(teacher, "classes_", None),
+        kind="probabilities",
+    )  # fmt: skip
+    return p[:, list(reading.columns)]
 
 
-def seed_of(random_state: Any) -> int:
-    """A seed from what scikit-learn calls a random state; None is 0."""
+def as_seed(random_state: Any) -> int:
+    """A seed from a random state of scikit-learn; None means 0."""
     if random_state is None:
         return 0
     if isinstance(random_state, Integral):
@@ -94,7 +94,7 @@ def seed_of(random_state: Any) -> int:
 
 
 def clone_with_teacher(estimator: Any) -> Any:
-    """An unfitted copy whose teacher is the very same, still fitted (scikit-learn's own copy would not be)."""
+    """An unfitted copy with the same fitted teacher (scikit-learn's default would copy the teacher unfitted)."""
     bare = copy.copy(estimator)
     bare.teacher = None
     twin: Any = BaseEstimator.__sklearn_clone__(bare)

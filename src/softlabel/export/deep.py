@@ -1,4 +1,4 @@
-"""Students as files: ONNX with a parity check, and safetensors; what is done to pixels first is part of both."""
+"""Deep students as ONNX files with a parity check and as safetensors files; both include the pixel standardization."""
 
 import io
 import json
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 KIND = "softlabel deep student"
-LARGEST = 1e-3  # difference that a parity check allows: of logits relative to their size, and of probabilities
+LARGEST = 1e-3  # largest allowed difference in a parity check: of logits relative to their size, and of probabilities
 SAMPLE = 64
 
 
-class _Answering(nn.Module):
+class _WithProbabilities(nn.Module):
     """Logits (n, K) of a network and their softmax; a single output is the log-odds of the second of two classes."""
 
     def __init__(self, network: nn.Module) -> None:
@@ -52,38 +52,39 @@ def export_onnx(
     softening: Softening | None = None,
     student: str = "deep student",
 ) -> float:
-    """Write one ONNX file that takes any number of such images, and compare it with the network on `example` (n, …).
+    """Write a network to an ONNX file and compare the file with the network on `example` (n, channels, height, width).
 
-    The file answers with "logits", "probabilities" ("softened_probabilities" where `softening` says so) and "label",
-    and carries the names of the classes, what is done to pixels first, and what its outputs are.
+    The file takes any number of images. Its outputs are "logits", "probabilities" (or "softened_probabilities",
+    depending on `softening`) and "label"; its metadata describe classes, preprocessing and outputs.
 
-    classes     names of the classes; numbers by default
-    softening   of the labels that the network was trained on; none by default
-    student     one line about the network, for people
+    classes     names of the classes; by default their indices
+    softening   temperature and smoothing of the training labels; none by default
+    student     a one-line description of the network
 
-    Returns the largest difference of logits (over their largest size) or of probabilities; a file that differs is
-    refused and not kept.
+    Returns the largest difference of logits (relative to the largest logit) or of probabilities. Raises
+    `SoftlabelError` and removes the file if this difference is too large.
     """
     import onnx
 
     network, path, softening = network.eval().cpu(), Path(path), softening or Softening()
-    two = example[:1].expand(2, -1, -1, -1).contiguous()  # a batch of one would be taken for a constant
+    two = example[:1].expand(2, -1, -1, -1).contiguous()  # a batch of one would be exported as a constant
     outputs = ["logits", softening.output_name]
-    said = io.StringIO()  # the exporter talks, in three ways
+    ignored = io.StringIO()  # the exporter prints, warns and logs
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
+    with warnings.catch_warnings(), redirect_stdout(ignored), redirect_stderr(ignored):
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
-            _Answering(network), (two,), dynamo=True, input_names=["images"], output_names=outputs,
+            _WithProbabilities(network), (two,), dynamo=True, input_names=["images"], output_names=outputs,
             dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False,
         )  # fmt: skip
         assert program is not None
         built = program.model_proto
     with torch.no_grad():
-        ours = [part.float().numpy() for part in _Answering(network)(example[:SAMPLE])]
+        ours = [part.float().numpy() for part in _WithProbabilities(network)(example[:SAMPLE])]
     names = tuple(map(str, range(ours[0].shape[1]) if classes is None else classes))
     require(
-        len(names) == ours[0].shape[1], f"the network has {ours[0].shape[1]} outputs, {len(names)} classes are named"
+        len(names) == ours[0].shape[1],
+        f"the network has {ours[0].shape[1]} outputs, got {len(names)} classes",
     )
     _name_classes(built, names, softening)
     describe(built, names, None, softening, student=student, **_pixel_facts(network, example))
@@ -92,12 +93,12 @@ def export_onnx(
         part.write_bytes(built.SerializeToString())
         difference = _difference(part, example[:SAMPLE], ours, outputs, names)
         if not difference <= LARGEST:
-            raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}: it was not kept")
+            raise SoftlabelError(f"the exported model differs from the network by {difference:.2g}: it was removed")
     return difference
 
 
 def _name_classes(built: "ModelProto", names: Sequence[str], softening: Softening) -> None:
-    """Add the output "label", the name of the likeliest class, and say of each output what it is."""
+    """Add the output "label", the name of the most probable class, and describe each output."""
     from onnx import TensorProto, helper, numpy_helper
 
     graph = built.graph
@@ -112,7 +113,7 @@ def _name_classes(built: "ModelProto", names: Sequence[str], softening: Softenin
 
 
 def _pixel_facts(network: nn.Module, example: Tensor) -> dict[str, str]:
-    """What a caller has to know about the images."""
+    """Metadata about the images."""
     facts = {"image": json.dumps(list(example.shape[1:])), "preprocessing": "none beyond what the network itself does"}
     if isinstance(network, Prepared):
         facts["preprocessing"] = "pixels in [0, 1], channels first; (pixels - mean)/spread per channel is in the graph"
@@ -121,32 +122,33 @@ def _pixel_facts(network: nn.Module, example: Tensor) -> dict[str, str]:
 
 
 def _difference(path: Path, sample: Tensor, ours: list[np.ndarray], outputs: list[str], names: Sequence[str]) -> float:
-    """Of logits and probabilities; infinite where a class is named that is not the likeliest."""
-    logits, likely, label = OnnxSession(path).runtime.run([*outputs, "label"], {"images": sample.contiguous().numpy()})
-    of_logits = float(np.abs(ours[0] - np.asarray(logits)).max() / max(np.abs(ours[0]).max(), 1.0))
-    of_likely = float(np.abs(ours[1] - np.asarray(likely)).max())
-    places = np.array([names.index(name) for name in np.asarray(label).tolist()])
-    behind = ours[1].max(axis=1) - ours[1][np.arange(len(places)), places]
-    return max(of_logits, of_likely) if (behind <= 2 * LARGEST).all() else np.inf
+    """Largest difference of logits and probabilities; infinite if the label is not the most probable class."""
+    feeds = {"images": sample.contiguous().numpy()}
+    logits, probabilities, label = OnnxSession(path).runtime.run([*outputs, "label"], feeds)
+    logit_difference = float(np.abs(ours[0] - np.asarray(logits)).max() / max(np.abs(ours[0]).max(), 1.0))
+    difference = float(np.abs(ours[1] - np.asarray(probabilities)).max())
+    indices = np.array([names.index(name) for name in np.asarray(label).tolist()])
+    behind = ours[1].max(axis=1) - ours[1][np.arange(len(indices)), indices]
+    return max(logit_difference, difference) if (behind <= 2 * LARGEST).all() else np.inf
 
 
 def save_student(path: str | Path, network: Prepared, about: Mapping[str, Any]) -> None:
-    """The student's weights alone, with what is needed to build it again: network, width, classes, image.
+    """Write a student's weights to a safetensors file.
 
-    `about` may hold `Softening.to_dict()` of the labels that it was trained on; without it `predict` warns that it is
-    not recorded.
+    `about` describes how to build the network: "network" (name), "width" (multiplier), "classes" and "image". It may
+    also contain `Softening.to_dict()` of the training labels; without it, predictions come with a warning.
     """
     tensors = {name: value.detach().cpu() for name, value in network.state_dict().items()}
     save_tensors(path, tensors, KIND, {"about": json.dumps(dict(about))})
 
 
 def load_student(path: str | Path) -> tuple[Prepared, dict[str, Any]]:
-    """A student saved by `save_student`, in evaluation mode, and what was said about it."""
+    """Read a student written by `save_student`, in evaluation mode, and its description."""
     tensors, metadata = read_tensors(Path(path), KIND, "deep student", finite=True)
     try:
         about = json.loads(metadata["about"])
-        require(all(isinstance(name, str) for name in about["classes"]), "its classes must be names")
-        with torch.device("meta"):  # takes no memory, whatever sizes the file names
+        require(all(isinstance(name, str) for name in about["classes"]), "classes must be names")
+        with torch.device("meta"):  # no memory is allocated, whatever sizes are in the file
             inner = build_network(about["network"], len(about["classes"]), tuple(about["image"]), about["width"])
         network = Prepared(inner, tensors["mean"], tensors["spread"])
         _check_types(network, tensors)

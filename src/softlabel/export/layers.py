@@ -1,4 +1,4 @@
-"""A student as plain arrays, the same for every kind of file:
+"""A student as arrays, common to all file formats:
 
     p = softmax(output · σ(hidden · scaled(x) + hidden_bias) + output_bias)
 
@@ -17,8 +17,8 @@ from softlabel.networks.student_model import StudentModel
 class Layers:
     """float64: `shift` and `spread` (d,) or a number, `hidden` (m, d), `output` (K, m), biases (m,) and (K,).
 
-    shift, spread   scaled(x) = (x − shift)/spread; None where that part is not done
-    unit            scaled(x) = x/‖x‖ instead
+    shift, spread   scaled(x) = (x − shift)/spread; None if this part does not apply
+    unit            whether scaled(x) = x/‖x‖ instead
     """
 
     shift: np.ndarray | None
@@ -31,11 +31,11 @@ class Layers:
 
     @property
     def bytes(self) -> int:
-        """What the weights take as float32."""
+        """Size of the weights in float32."""
         return 4 * sum(part.size for part in (self.hidden, self.hidden_bias, self.output, self.output_bias))
 
 
-def layers_of(model: StudentModel) -> Layers:
+def student_layers(model: StudentModel) -> Layers:
     """The arrays of a student."""
     network, scaler = model.network, model.scaler
     hidden = _array(network.hidden)

@@ -1,4 +1,4 @@
-"""`load_model`: the one door to a student or another classifier in a file."""
+"""`load_model` reads a student or any other classifier from a file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,15 +23,34 @@ ENDINGS = (".safetensors", ".npz", ".onnx")
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """A classifier that was read from a file.
+class LoadedModel:
+    """A classifier read from a file by `load_model`.
 
-    kind        "two-layer student", "deep student" or "ONNX model"
-    softening   of the labels that it was trained on, where it is a student of ours: whether its outputs are
-                probabilities
-    classes     names of the classes, numbers where the file has none
-    columns     names of the input columns of a table, None where they have none
-    shape       of one input: (columns,), or (channels, height, width) for images with pixels in [0, 1]
+    Attributes
+    ----------
+    path : Path
+        The file.
+    kind : str
+        "two-layer student", "deep student" or "ONNX model".
+    classes : tuple of str
+        Names of the classes; indices if the file contains no names.
+    columns : tuple of str or None
+        Names of the input columns of a table, if they have names.
+    shape : tuple of int
+        Shape of one input: (columns,), or (channels, height, width) for images with pixels in [0, 1].
+    softening : Softening
+        Temperature and smoothing of the training labels of a student. `softening.note` is a warning if the outputs are
+        not probabilities, otherwise None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import softlabel as sl
+    >>> X, y = load_iris(return_X_y=True)
+    >>> student = sl.TwoLayerClassifier(width=8).fit(X, y).model_
+    >>> model = sl.load_model(sl.export_student(student, "students", "iris", X).path("safetensors"))
+    >>> model.kind, model.probabilities(X).shape
+    ('two-layer student', (150, 3))
     """
 
     path: Path
@@ -39,55 +58,115 @@ class Model:
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None
     shape: tuple[int, ...]
-    answer: Callable[[np.ndarray], np.ndarray]
+    function: Callable[[np.ndarray], np.ndarray]
     softening: Softening = UNCHANGED
 
     @property
     def takes_images(self) -> bool:
+        """Whether the inputs are images."""
         return len(self.shape) == 3
 
-    def probabilities(self, inputs: Any) -> np.ndarray:
-        """(n, K), rows adding up to 1, for inputs (n, *shape) as they stand in the user's file.
+    def predict(self, inputs: Any) -> np.ndarray:
+        """Predict the class of each input.
 
-        Of a student that was trained on softened labels they are softened too, see `softening`.
+        Parameters
+        ----------
+        inputs : array-like of shape (n, *shape)
+            Raw inputs, as in the training data.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Indices of the most probable classes in `classes`.
         """
-        held = np.asarray(inputs)
-        wanted = "(n, channels, height, width)" if self.takes_images else "(n, columns)"
+        return self.probabilities(inputs).argmax(axis=1)
+
+    def probabilities(self, inputs: Any) -> np.ndarray:
+        """Predict the probabilities of the classes.
+
+        They are softened if the student was trained on softened labels, see `softening`.
+
+        Parameters
+        ----------
+        inputs : array-like of shape (n, *shape)
+            Raw inputs, as in the training data.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Rows sum to 1.
+
+        Raises
+        ------
+        InputError
+            If the inputs have another shape, or the outputs are not finite.
+        """
+        table = np.asarray(inputs)
+        expected = "(n, channels, height, width)" if self.takes_images else "(n, columns)"
         require(
-            held.dtype.kind in "biuf" and held.shape[1:] == self.shape and len(held) > 0,
-            f"'{self.path}' takes numbers {wanted} = {('n', *self.shape)}, got {held.dtype} of shape {held.shape}",
+            table.dtype.kind in "biuf" and table.shape[1:] == self.shape and len(table) > 0,
+            f"'{self.path}' takes numbers {expected} = {('n', *self.shape)}, got {table.dtype} of shape {table.shape}",
         )
-        found = self.answer(held)
-        lost = np.flatnonzero(~np.isfinite(found).all(axis=1))
+        outputs = self.function(table)
+        bad = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
         require(
-            not len(lost),
-            f"'{self.path}' has no finite answer for {len(lost)} of {len(found)} inputs (first in row "
-            f"{lost[0] + 1 if len(lost) else 0}): look for missing, infinite or all-zero inputs",
+            not len(bad),
+            f"'{self.path}' has no finite output for {len(bad)} of {len(outputs)} inputs (first in row "
+            f"{bad[0] + 1 if len(bad) else 0}): check for missing, infinite or all-zero inputs",
         )
         require(
-            found.shape == (len(held), len(self.classes)),
-            f"'{self.path}' answers with shape {found.shape} for {len(held)} inputs and {len(self.classes)} classes",
+            outputs.shape == (len(table), len(self.classes)),
+            f"'{self.path}' has outputs of shape {outputs.shape} for {len(table)} inputs, {len(self.classes)} classes",
         )
-        return found
+        return outputs
 
 
-def load_model(path: str | Path) -> Model:
-    """A student in a .safetensors file (two-layer or deep) or an exported .npz file, or a classifier in an .onnx file.
+def load_model(path: str | Path) -> LoadedModel:
+    """Read a classifier from a file.
 
-    The .py file of a NumPy predictor is refused: it is code, and no code is run from a file.
+    Parameters
+    ----------
+    path : str or Path
+        A student in a .safetensors file (two-layer or deep) or an exported .npz file, or any classifier in an .onnx
+        file. The .py file of a NumPy predictor is rejected, because no code is run from files.
+
+    Returns
+    -------
+    LoadedModel
+        The classifier.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged or not a classifier.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import softlabel as sl
+    >>> X, y = load_iris(return_X_y=True)
+    >>> student = sl.TwoLayerClassifier(width=8).fit(X, y).model_
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     exported = sl.export_student(student, directory, "iris", X)
+    ...     model = sl.load_model(exported.path("onnx"))
+    >>> model.kind, model.classes, model.shape
+    ('ONNX model', ('0', '1', '2'), (4,))
+    >>> bool((model.predict(X) == y).mean() > 0.9)
+    True
     """
     path = local_path(path)
     ending = path.suffix.lower()
-    require(not path.is_dir(), f"'{path}' is a folder: name a model in it ({', '.join(ENDINGS)})")
-    require(path.exists(), f"there is no model '{path}': check its path")
+    require(not path.is_dir(), f"'{path}' is a directory: pass a model file in it ({', '.join(ENDINGS)})")
+    require(path.exists(), f"there is no model '{path}': check the path")
     if ending == ".py":
         beside = [path.with_suffix(other).name for other in ENDINGS if path.with_suffix(other).is_file()]
-        remedy = f"name {' or '.join(beside)} beside it" if beside else f"name its {' or '.join(ENDINGS)} file"
-        raise InputError(f"'{path}' is Python code, which is never run from here: {remedy}")
-    require(ending in ENDINGS, f"'{path}' is no model: a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file is needed")
+        remedy = f"use {' or '.join(beside)} beside it" if beside else f"use its {' or '.join(ENDINGS)} file"
+        raise InputError(f"'{path}' is Python code, which is never executed: {remedy}")
+    require(ending in ENDINGS, f"'{path}' is not a model: a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file is needed")
     if ending == ".onnx":
         model = OnnxModel(path)
-        return Model(
+        return LoadedModel(
             path, "ONNX model", model.classes, model.columns, model.shape, model.probabilities, model.softening
         )
     if ending == ".npz":
@@ -98,14 +177,12 @@ def load_model(path: str | Path) -> Model:
     if form == DEEP:
         return _deep(path)
     if form == BARE:
-        raise InputError(
-            f"'{path}' holds a network alone, without scale and class names: put it into a StudentModel and save that"
-        )
-    raise InputError(f"'{path}' is a safetensors file, but not one of a student")
+        raise InputError(f"'{path}' contains a network without scaling and class names: save a StudentModel instead")
+    raise InputError(f"'{path}' is a safetensors file, but does not contain a student")
 
 
-def _two_layer(path: Path, student: StudentModel) -> Model:
-    return Model(
+def _two_layer(path: Path, student: StudentModel) -> LoadedModel:
+    return LoadedModel(
         path, "two-layer student", student.classes, student.columns, (student.network.inputs,), student.probabilities,
         student.softening,
     )  # fmt: skip
@@ -116,17 +193,16 @@ def _format(path: Path) -> str | None:
         return (file.metadata() or {}).get("format")
 
 
-def _deep(path: Path) -> Model:
+def _deep(path: Path) -> LoadedModel:
     import torch
 
     from softlabel.networks.deep import network_logits
 
     network, about = load_student(path)
 
-    def answer(pixels: np.ndarray) -> np.ndarray:
-        held = torch.from_numpy(np.ascontiguousarray(pixels, dtype=np.float32))
-        return network_logits(network, held).double().softmax(1).numpy()
+    def probabilities(pixels: np.ndarray) -> np.ndarray:
+        tensor = torch.from_numpy(np.ascontiguousarray(pixels, dtype=np.float32))
+        return network_logits(network, tensor).double().softmax(1).numpy()
 
-    return Model(
-        path, "deep student", tuple(about["classes"]), None, tuple(about["image"]), answer, Softening.from_dict(about)
-    )
+    classes, shape = tuple(about["classes"]), tuple(about["image"])
+    return LoadedModel(path, "deep student", classes, None, shape, probabilities, Softening.from_dict(about))

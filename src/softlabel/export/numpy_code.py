@@ -1,4 +1,4 @@
-"""A student as ten lines of Python that need NumPy alone, with its weights in an NPZ file beside them."""
+"""A student as ten lines of Python that only need NumPy, with its weights in an NPZ file beside them."""
 
 import io
 import textwrap
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from softlabel.export.layers import Layers, layers_of
+from softlabel.export.layers import Layers, student_layers
 from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 
@@ -17,17 +17,17 @@ _ACTIVATIONS = {"relu": "np.maximum({}, 0)", "softplus": "np.logaddexp({}, 0)", 
 
 
 def can_be_numpy(activation: str) -> bool:
-    """Whether NumPy has what this activation needs; it has no erf."""
+    """Whether this activation can be computed with NumPy, which has no erf."""
     return activation in _ACTIVATIONS
 
 
 def numpy_code(model: StudentModel) -> str:
-    """The source: `predict_proba(X)` for raw inputs (n, d), and `classes`, the names of its columns."""
-    layers = layers_of(model)
+    """The source code: `predict_proba(X)` for raw inputs (n, d), and `classes`, the names of its columns."""
+    layers = student_layers(model)
     classes, inputs = layers.output.shape[0], layers.hidden.shape[1]
     active = _ACTIVATIONS[model.network.activation].format('x @ W["hidden"].T + W["hidden_bias"]')
     lines = [
-        f"{MARK}: predict_proba(X) takes raw inputs (n, {inputs}) and gives (n, {classes}), a column a class."
+        f"{MARK}: predict_proba(X) takes raw inputs (n, {inputs}) and returns (n, {classes}), one column per class."
         + _remark(model.softening),
         "",
         "import numpy as np",
@@ -48,7 +48,7 @@ def numpy_code(model: StudentModel) -> str:
 
 
 def _remark(softening: Softening) -> str:
-    """The end of the docstring, with what the numbers are where they are no probabilities."""
+    """The end of the docstring, with a warning if the outputs are not probabilities."""
     if softening.note is None:
         return '"""'
     return "\n\n" + textwrap.fill(f"Note: {softening.note}.", 110) + '\n"""'
@@ -57,20 +57,20 @@ def _remark(softening: Softening) -> str:
 def _scaled(layers: Layers) -> list[str]:
     if layers.unit:
         return ["    x = x / np.linalg.norm(x, axis=1, keepdims=True)"]
-    away = "x" if layers.shift is None else '(x - W["shift"])'
-    return [] if layers.spread is None else [f'    x = {away} / W["spread"]']
+    shifted = "x" if layers.shift is None else '(x - W["shift"])'
+    return [] if layers.spread is None else [f'    x = {shifted} / W["spread"]']
 
 
 def numpy_weights(model: StudentModel) -> bytes:
-    """The NPZ file: weights in the network's own precision, the scale in float64, and what `load_model` needs."""
-    layers = layers_of(model)
+    """The NPZ file: weights in the network's precision, the scaling in float64, and metadata for `load_model`."""
+    layers = student_layers(model)
     dtype = np.float64 if model.network.hidden.dtype == torch.float64 else np.float32
     arrays = {name: getattr(layers, name).astype(dtype) for name in ("hidden", "hidden_bias", "output", "output_bias")}
     scale = {name: part for name in ("shift", "spread") if (part := getattr(layers, name)) is not None}
     about: dict[str, Any] = {"format": NPZ_FORMAT, "activation": model.network.activation, "scale": model.scaler.how}
     about |= {name: np.nan if value is None else value for name, value in model.softening.to_dict().items()}
     about |= {"classes": model.classes} | ({} if model.columns is None else {"columns": model.columns})
-    held = io.BytesIO()
     written: dict[str, Any] = arrays | scale | {name: np.array(value) for name, value in about.items()}
-    np.savez(held, **written)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    np.savez(buffer, **written)
+    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""The NPZ file of a NumPy predictor, read back as a student. No pickle is loaded and no code is run."""
+"""Reads the NPZ file of a NumPy predictor as a student, without loading pickles or running code."""
 
 import zipfile
 from pathlib import Path
@@ -18,12 +18,12 @@ from softlabel.networks.two_layer import TwoLayer
 
 
 def read_numpy_student(path: Path) -> StudentModel:
-    """The student in an NPZ file that `export_student` wrote; anything else is refused."""
+    """Read a student from an NPZ file written by `export_student`; other files are rejected."""
     arrays = _arrays(path)
     require(
         str(arrays.get("format")) == NPZ_FORMAT,
-        f"'{path}' is an NPZ file, but not one of a student that this version of softlabel exported: export it again, "
-        "or name its .safetensors or .onnx file",
+        f"'{path}' is an NPZ file, but not one of a student exported by this version of softlabel: export it again, or "
+        "use its .safetensors or .onnx file",
     )
     try:
         return _student(arrays)
@@ -32,7 +32,7 @@ def read_numpy_student(path: Path) -> StudentModel:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """Arrays by name. Members must be stored as `export_student` stores them, so that none is larger than the file."""
+    """Arrays by name. Members must be uncompressed, as `export_student` writes them, so that none exceeds the file."""
     try:
         with zipfile.ZipFile(path) as archive:
             return {info.filename.removesuffix(".npy"): _array(archive, info) for info in archive.infolist()}
@@ -50,7 +50,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
         shape, _, dtype = npy.read_array_header_1_0(member)
         claimed = int(np.prod(shape, dtype=object)) * dtype.itemsize
         if dtype.hasobject or claimed != info.file_size - member.tell():
-            raise ValueError(f"'{info.filename}' does not hold what its header says")
+            raise ValueError(f"'{info.filename}' does not match its header")
     with archive.open(info) as member:
         return npy.read_array(member, allow_pickle=False)
 
@@ -58,7 +58,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
 def _student(arrays: dict[str, np.ndarray]) -> StudentModel:
     hidden, output, output_bias = (arrays[name] for name in ("hidden", "output", "output_bias"))
     classes = tuple(str(name) for name in arrays["classes"].tolist())
-    if len(classes) == 2:  # the first row is all zeros, see `export.layers`
+    if len(classes) == 2:  # the first row consists of zeros, see `export.layers`
         output, output_bias = output[1:] - output[:1], output_bias[1:] - output_bias[:1]
     how = str(arrays["scale"])
     require(how in SCALES, f"scale must be one of {', '.join(SCALES)}, got '{how}'")
@@ -80,7 +80,7 @@ def _student(arrays: dict[str, np.ndarray]) -> StudentModel:
 
 
 def _number(array: np.ndarray) -> float | None:
-    """A file has NaN where nothing is known."""
+    """A number, or None if the file contains NaN."""
     value = float(array)
     return None if np.isnan(value) else value
 

@@ -1,7 +1,7 @@
 """A student as an ONNX graph, from raw inputs to class names and probabilities.
 
-Inputs are scaled in float64, as in training: a column of mean 10⁶ and deviation 1 keeps every digit that its float32
-inputs have, which it would lose if the shift were rounded to float32 or moved into the weights.
+Inputs are scaled in float64, as in training: a column with mean 10⁶ and deviation 1 keeps all digits of its float32
+inputs, which would be lost if the shift were rounded to float32 or merged into the weights.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softlabel import __version__
-from softlabel.export.layers import Layers, layers_of
+from softlabel.export.layers import Layers, student_layers
 from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 from softlabel.teachers.onnx_content import OURS, checksum
@@ -28,14 +28,13 @@ Work = type[np.float32] | type[np.float64]
 def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
     """The model: "inputs" float32 (batch, d) → "label" strings (batch,), "probabilities" float32 (batch, K).
 
-    Outputs of a student that was trained on softened labels are called "softened_probabilities".
-
-    work    what the network's weights are stored and multiplied in
+    The output of a student that was trained on softened labels is named "softened_probabilities". Weights are stored
+    and multiplied as `work`.
     """
     from onnx import TensorProto, helper
 
     nodes = _Nodes()
-    layers = layers_of(model)
+    layers = student_layers(model)
     scaled = _scaled(nodes, layers, work)
     z = nodes.add(
         "Gemm", scaled, nodes.constant(layers.hidden, work), nodes.constant(layers.hidden_bias, work), transB=1
@@ -44,15 +43,15 @@ def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
     logits = nodes.add(
         "Gemm", active, nodes.constant(layers.output, work), nodes.constant(layers.output_bias, work), transB=1
     )
-    place = nodes.add("ArgMax", logits, axis=1, keepdims=0)
-    nodes.add("Gather", nodes.constant(np.array(model.classes, dtype=object)), place, axis=0, gives="label")
-    likely = nodes.add("Softmax", logits, axis=1)
-    nodes.add("Cast", likely, to=TensorProto.FLOAT, gives=model.softening.output_name)
-    width, classes = layers.hidden.shape[1], len(model.classes)
+    index = nodes.add("ArgMax", logits, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(np.array(model.classes, dtype=object)), index, axis=0, gives="label")
+    probabilities = nodes.add("Softmax", logits, axis=1)
+    nodes.add("Cast", probabilities, to=TensorProto.FLOAT, gives=model.softening.output_name)
+    columns, classes = layers.hidden.shape[1], len(model.classes)
     graph = helper.make_graph(
         nodes.nodes,
         "student",
-        [helper.make_tensor_value_info("inputs", TensorProto.FLOAT, ["batch", width])],
+        [helper.make_tensor_value_info("inputs", TensorProto.FLOAT, ["batch", columns])],
         [
             helper.make_tensor_value_info("label", TensorProto.STRING, ["batch"], "name of the predicted class"),
             helper.make_tensor_value_info(
@@ -74,7 +73,7 @@ def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
 
 
 def output_doc(softening: Softening) -> str:
-    """What the numbers of an output are, one column for each class."""
+    """Description of an output with one column per class."""
     return f"one column per class, in the order of the metadata 'classes'; {softening.note or softening.meaning}"
 
 
@@ -85,7 +84,7 @@ def describe(
     softening: Softening,
     **more: str,
 ) -> None:
-    """Write into an ONNX model who made it, its classes and columns, and what its outputs are."""
+    """Add producer, classes, columns and a description of the outputs to an ONNX model."""
     from onnx import helper
 
     about = {
@@ -102,7 +101,7 @@ def describe(
 
 
 class _Nodes:
-    """Nodes and constants in the order of their making, named by number."""
+    """Nodes and constants in the order of their creation, named by number."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
@@ -145,7 +144,7 @@ def _softplus(nodes: _Nodes, z: str, work: Work) -> str:
 
 
 def _erf(nodes: _Nodes, z: str, work: Work) -> str:
-    """Runtimes have erf in float32 only."""
+    """erf, which runtimes implement in float32 only."""
     from onnx import TensorProto
 
     if work is np.float32:

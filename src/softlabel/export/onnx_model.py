@@ -1,7 +1,8 @@
-"""Any ONNX classifier of tables or images, asked for probabilities through onnxruntime.
+"""Probabilities of any ONNX classifier of tables or images, computed with onnxruntime.
 
-One that softlabel wrote says its classes and columns. Of others the classes are known where their graph names them,
-and are numbers otherwise; answers may be probabilities or logits, (n, K), or one column for two classes.
+Files written by softlabel contain the names of classes and columns. The classes of other files are taken from their
+graph if it contains names, and are numbers otherwise; their outputs are probabilities or logits, (n, K), or one column
+for two classes.
 """
 
 import json
@@ -15,70 +16,67 @@ from scipy.special import expit, softmax
 from softlabel.errors import InputError, require
 from softlabel.networks.softening import Softening
 from softlabel.teachers.onnx_session import LARGEST_BATCH, TYPES, OnnxSession, as_table
+from softlabel.teachers.reading import probability_rows
 
 if TYPE_CHECKING:
     import onnx
 
-ROUNDING = 1e-5
 MOST_CLASSES = 100_000
 _SHAPING = {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"}
 _PICKING = {"ArrayFeatureExtractor", "Gather"}
-_LIKELY = {"Softmax", "Sigmoid", "ZipMap", "Normalizer"}
+_PROBABILITIES = {"Softmax", "Sigmoid", "ZipMap", "Normalizer"}
 _UNBOUNDED = {"Gemm", "MatMul", "Add", "LogSoftmax"}
 
 
 class OnnxModel:
-    """`classes`, `columns` (None where there are no names), `shape` of one input, and `probabilities` (n, K).
+    """An ONNX classifier: `classes`, `columns` (None without names), `shape` of one input, and `probabilities` (n, K).
 
-    `softening` says whether these are softened; of models of others it cannot be known.
+    `softening` describes the outputs of students of softlabel; it is unknown for other models.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self.session = path, OnnxSession(path)
-        held = self.session.held
-        self.given = self.session.inputs
-        for one in self.given:
-            require(one.type in TYPES, f"'{path}' takes {one.type} for '{one.name}': models of numbers can be asked")
+        file, self.inputs = self.session.file, self.session.inputs
+        for one in self.inputs:
+            require(one.type in TYPES, f"'{path}' takes {one.type} for '{one.name}': only numeric inputs are supported")
         self.columns: tuple[str, ...] | None = None
-        if len(self.given) > 1:
-            self.columns = tuple(one.name for one in self.given)
-            sides = [side for one in self.given for side in one.shape[1:]]
+        if len(self.inputs) > 1:
+            self.columns = tuple(one.name for one in self.inputs)
+            sides = [side for one in self.inputs for side in one.shape[1:]]
             require(
-                set(sides) <= {1}, f"'{path}' takes {len(self.given)} inputs: one table, or one column each, is needed"
+                set(sides) <= {1}, f"'{path}' takes {len(self.inputs)} inputs: one table, or one column each, is needed"
             )
         self.softening = Softening()
-        self.shape = (len(self.given),) if len(self.given) > 1 else self._single_shape()
-        self.output = _Output(held.model.graph, self.session.names)
-        count = max(2, self._answer(np.zeros((1, *self.shape), dtype=np.float32)).shape[1])
-        require(
-            count <= MOST_CLASSES, f"'{path}' answers with {count:,} columns: up to {MOST_CLASSES:,} can be classes"
-        )
-        columns, classes = held.names("columns"), held.names("classes")
+        self.shape = (len(self.inputs),) if len(self.inputs) > 1 else self._single_shape()
+        self.output = _Output(file.model.graph, self.session.names)
+        count = max(2, self._outputs(np.zeros((1, *self.shape), dtype=np.float32)).shape[1])
+        require(count <= MOST_CLASSES, f"'{path}' has {count:,} output columns: at most {MOST_CLASSES:,} are supported")
+        columns, classes = file.names("columns"), file.names("classes")
         if columns is not None:
             require(
                 self.shape == (len(columns),),
-                f"'{path}' names {len(columns)} columns and takes {self.shape}: export it again",
+                f"'{path}' names {len(columns)} columns, but takes inputs of shape {self.shape}: export it again",
             )
             self.columns = tuple(columns)
         require(
             classes is None or len(classes) == count,
-            f"'{path}' names {len(classes or ())} classes and answers with {count} columns: export it again",
+            f"'{path}' names {len(classes or ())} classes, but has {count} output columns: export it again",
         )
-        named = classes or self.output.keys or _named_classes(held.model.graph, count) or range(count)
+        named = classes or self.output.keys or _named_classes(file.model.graph, count) or range(count)
         self.classes = tuple(map(str, named))
-        if held.ours:
+        if file.ours:
             recorded = ("label_temperature", "label_smoothing")
-            facts = {name: json.loads(held.about[name]) for name in recorded if name in held.about}
+            facts = {name: json.loads(file.about[name]) for name in recorded if name in file.about}
             self.softening = Softening.from_dict(facts)
 
     def _single_shape(self) -> tuple[int, ...]:
-        require(len(self.given) == 1, f"'{self.path}' takes no input")
-        declared = self.given[0].shape[1:]
+        require(len(self.inputs) == 1, f"'{self.path}' takes no input")
+        declared = self.inputs[0].shape[1:]
         sides = [side for side in declared if isinstance(side, int) and side > 0]
         require(
             len(declared) in (1, 3) and len(sides) == len(declared),
-            f"'{self.path}' takes inputs of shape {tuple(self.given[0].shape)}: (n, columns) or (n, channels, height, "
-            "width) with all but n fixed is needed; export it with fixed sizes",
+            f"'{self.path}' takes inputs of shape {tuple(self.inputs[0].shape)}: (n, columns) or (n, channels, height, "
+            "width) with fixed sizes except n is needed; export it with fixed sizes",
         )
         require(
             8 * math.prod(sides) <= LARGEST_BATCH,
@@ -88,81 +86,82 @@ class OnnxModel:
 
     @property
     def _channels_last(self) -> bool:
-        sides = self.given[0].shape[1:]
+        sides = self.inputs[0].shape[1:]
         return len(sides) == 3 and sides[2] in (1, 3, 4) and sides[0] not in (1, 3, 4)
 
     def _channels_first(self, sides: list[int]) -> list[int]:
         return [sides[2], *sides[:2]] if self._channels_last else sides
 
-    @np.errstate(all="ignore")  # what is not finite is refused by `Model`
+    @np.errstate(all="ignore")  # outputs that are not finite are rejected by `LoadedModel`
     def probabilities(self, inputs: np.ndarray) -> np.ndarray:
         """(n, K) for inputs (n, *shape)."""
-        table = self._answer(inputs)
-        single = table.shape[1] == 1
-        likely = self.output.likely
-        if likely is None:
-            sums = 1.0 if single else table.sum(axis=1)
-            likely = bool(table.min() >= -ROUNDING and table.max() <= 1 + ROUNDING and np.abs(sums - 1).max() < 1e-3)
-        if single:
-            p = table[:, 0] if likely else expit(table[:, 0])
+        table = self._outputs(inputs)
+        are_probabilities = self.output.are_probabilities(table)
+        if table.shape[1] == 1:
+            p = table[:, 0] if are_probabilities else expit(table[:, 0])
             return np.stack([1 - p, p], axis=1)
-        return table / table.sum(axis=1, keepdims=True) if likely else softmax(table, axis=1)
+        return table / table.sum(axis=1, keepdims=True) if are_probabilities else softmax(table, axis=1)
 
-    def _answer(self, inputs: np.ndarray) -> np.ndarray:
-        """The model's own table, (n, K) or (n, 1), float64."""
-        answers = self.session.ask(self._feed(inputs), self.session.names)
-        found = self.output.choose(answers, len(inputs))
-        require(found is not None, f"'{self.path}' does not answer with a table of numbers: it is no classifier")
-        assert found is not None
-        return found
+    def _outputs(self, inputs: np.ndarray) -> np.ndarray:
+        """The model's outputs, (n, K) or (n, 1), in float64."""
+        table = self.output.choose(self.session.run(self._feeds(inputs), self.session.names), len(inputs))
+        require(table is not None, f"'{self.path}' has no output table of numbers: it is not a classifier")
+        assert table is not None
+        return table
 
-    def _feed(self, block: np.ndarray) -> dict[str, np.ndarray]:
-        if len(self.given) > 1:
-            return {one.name: self._typed(block[:, place : place + 1], one) for place, one in enumerate(self.given)}
-        held = block.transpose(0, 2, 3, 1) if self._channels_last else block
-        return {self.given[0].name: self._typed(held, self.given[0])}
+    def _feeds(self, block: np.ndarray) -> dict[str, np.ndarray]:
+        if len(self.inputs) > 1:
+            return {one.name: self._typed(block[:, k : k + 1], one) for k, one in enumerate(self.inputs)}
+        block = block.transpose(0, 2, 3, 1) if self._channels_last else block
+        return {self.inputs[0].name: self._typed(block, self.inputs[0])}
 
     def _typed(self, values: np.ndarray, one: Any) -> np.ndarray:
         kind = TYPES[one.type]
         if kind in (np.int64, np.int32) and (values != np.round(values)).any():
-            raise InputError(f"'{self.path}' takes whole numbers for '{one.name}', others were given: mend the inputs")
+            raise InputError(f"'{self.path}' takes integers for '{one.name}', got other numbers")
         return np.ascontiguousarray(values, dtype=kind)
 
 
 class _Output:
-    """Which answer holds the table, and whether it holds probabilities (None: its numbers tell)."""
+    """Which output is the table of probabilities or logits, and which of both it contains."""
 
     def __init__(self, graph: "onnx.GraphProto", names: list[str]) -> None:
         self.graph, self.names = graph, names
-        self.place: int | None = None
+        self.index: int | None = None
         self.keys: list[Any] | None = None
+        self._probabilities: bool | None = None
 
-    def choose(self, answers: list[Any], rows: int) -> np.ndarray | None:
-        """The table among the answers; the first time it is looked for by kind, by name, then by order."""
-        tables = {place: table for place, one in enumerate(answers) if (table := as_table(one, rows)) is not None}
-        if self.place is None and tables:
-            self.place = max(tables, key=self._rank)
-            if isinstance(answers[self.place], list):
-                self.keys = sorted(answers[self.place][0])
-        return None if self.place is None else tables.get(self.place)
+    def choose(self, outputs: list[Any], rows: int) -> np.ndarray | None:
+        """The table among the outputs, which is chosen at the first call by kind, by name, then by order."""
+        tables = {index: table for index, one in enumerate(outputs) if (table := as_table(one, rows)) is not None}
+        if self.index is None and tables:
+            self.index = max(tables, key=self._rank)
+            self._probabilities = self._kind(self.index)
+            if isinstance(outputs[self.index], list):
+                self.keys = sorted(outputs[self.index][0])
+        return None if self.index is None else tables.get(self.index)
 
-    @property
-    def likely(self) -> bool | None:
-        return None if self.place is None else self._kind(self.place)
+    def are_probabilities(self, table: np.ndarray) -> bool:
+        """Whether the table contains probabilities; decided by the graph, otherwise by the first table."""
+        finite = table[np.isfinite(table).all(axis=1)]
+        if self._probabilities is None and len(finite):
+            self._probabilities = bool(probability_rows(finite).all())
+        return self._probabilities is True
 
-    def _rank(self, place: int) -> tuple[bool, bool, bool, int]:
-        name = self.names[place].lower()
-        return self._kind(place) is True, "prob" in name, "logit" in name, -place
+    def _rank(self, index: int) -> tuple[bool, bool, bool, int]:
+        name = self.names[index].lower()
+        return self._kind(index) is True, "prob" in name, "logit" in name, -index
 
-    def _kind(self, place: int) -> bool | None:
-        node = _maker(self.graph, self.names[place])
-        if node is None or node.op_type not in _LIKELY | _UNBOUNDED:
+    def _kind(self, index: int) -> bool | None:
+        """Whether the graph computes probabilities (True) or logits (False); None if this is unknown."""
+        node = _source_node(self.graph, self.names[index])
+        if node is None or node.op_type not in _PROBABILITIES | _UNBOUNDED:
             return None
-        return node.op_type in _LIKELY
+        return node.op_type in _PROBABILITIES
 
 
-def _maker(graph: "onnx.GraphProto", name: str) -> "onnx.NodeProto | None":
-    """The node that a value comes from, apart from nodes that only shape it."""
+def _source_node(graph: "onnx.GraphProto", name: str) -> "onnx.NodeProto | None":
+    """The node that computes a value, ignoring nodes that only change its shape or type."""
     made_by = {output: node for node in graph.node for output in node.output}
     node = made_by.get(name)
     while node is not None and node.op_type in _SHAPING and node.input:
@@ -171,12 +170,12 @@ def _maker(graph: "onnx.GraphProto", name: str) -> "onnx.NodeProto | None":
 
 
 def _named_classes(graph: "onnx.GraphProto", count: int) -> list[Any] | None:
-    """Names of so many classes: those that an output picks from, or those of the last classifier node."""
+    """Names of `count` classes: those that an output selects from, or those of the last classifier node."""
     from onnx import numpy_helper
 
     constants = {tensor.name: tensor for tensor in graph.initializer}
     for output in graph.output:
-        node = _maker(graph, output.name)
+        node = _source_node(graph, output.name)
         if node is not None and node.op_type in _PICKING and node.input[0] in constants:
             names = numpy_helper.to_array(constants[node.input[0]]).ravel().tolist()
             if len(set(names)) == len(names) == count:

@@ -1,6 +1,7 @@
-"""The rows that a model is asked about: a file or a named set, brought to the inputs that the model takes.
+"""Rows of a file or a named data set as inputs of a model.
 
-Columns are found by name where both have names, and by position otherwise. Labels are needed for scores only.
+Columns are matched by name if the file and the model have names, otherwise by position. Labels are only needed for
+scores.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,12 @@ import numpy as np
 from softlabel.data.catalogue import CATALOGUE, find
 from softlabel.data.class_names import class_name, places_of, rule_of
 from softlabel.data.frames import NAMED_FILES, as_text, need_columns, read_frame
-from softlabel.data.loading import load
+from softlabel.data.loading import load_raw
 from softlabel.data.rules import rule_holds
 from softlabel.data.table_files import is_number, read_columns, read_inputs, read_table
 from softlabel.errors import InputError, few, require
-from softlabel.export.loading import Model
-from softlabel.export.pictures import read_pictures
+from softlabel.export.images import read_images
+from softlabel.export.loading import LoadedModel
 from softlabel.numerics.local_files import local_path
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Inputs (n, *shape) for a model, places of their classes (n,) or None, their id column (n,) or None."""
+class ModelInputs:
+    """Inputs (n, *shape) of a model, optional class indices (n,), optional ids (n,), and remarks for the user."""
 
     inputs: np.ndarray
     labels: np.ndarray | None = None
@@ -40,46 +41,53 @@ class Rows:
 
 
 def rows_for(
-    model: Model, data: str | Path, label: str | None = None, id_column: str | None = None, drop: Sequence[str] = ()
-) -> Rows:
-    """Rows of a CSV, Parquet, NPZ or NPY file, of a named set, or pictures in an NPZ file or a folder.
+    model: LoadedModel,
+    data: str | Path,
+    label: str | None = None,
+    id_column: str | None = None,
+    drop: Sequence[str] = (),
+) -> ModelInputs:
+    """Read the rows of a CSV, Parquet, NPZ or NPY file, of a named data set, or images in an NPZ file or a folder.
 
-    label       the file's label column (an NPZ file's array); named sets and sorted pictures bring theirs along
-    id_column   column that names the rows; no input unless the model takes one of this name
-    drop        columns to leave out
+    label       label column of a table (in an NPZ file, an array); named data sets and class folders have labels
+    id_column   column that identifies the rows; not an input unless the model takes a column of this name
+    drop        columns to ignore
     """
     path = local_path(data)
     named = str(data) in CATALOGUE
     if not (named or path.suffix or "/" in str(data) or path.exists()):
         find(str(data))
     if named or model.takes_images:
-        for option, given in (("--label", label), ("--id", id_column), ("--drop", drop)):
+        for parameter, value in (("label", label), ("id_column", id_column), ("drop", drop)):
             require(
-                not given, f"{option} is for tables: '{data}' {'has labels of its own' if named else 'has pictures'}"
+                not value,
+                f"{parameter} applies to tables only: '{data}' {'has labels' if named else 'contains images'}",
             )
     if model.takes_images:
-        return _pictures(model, str(data) if named else path)
+        return _read_images(model, str(data) if named else path)
     if named:
-        return _named_set(model, str(data))
-    require(label is None or label not in drop, f"'{path}': column '{label}' is the label and dropped: mend --drop")
-    read = _by_name if path.suffix.lower() in NAMED_FILES else _by_place
+        return _read_named_set(model, str(data))
+    require(label is None or label not in drop, f"'{path}': column '{label}' is both label and in drop")
+    read = _read_by_name if path.suffix.lower() in NAMED_FILES else _read_by_position
     return read(model, path, label, id_column, list(drop))
 
 
-def _by_name(model: Model, path: Path, label: str | None, id_column: str | None, drop: list[str]) -> Rows:
+def _read_by_name(
+    model: LoadedModel, path: Path, label: str | None, id_column: str | None, drop: list[str]
+) -> ModelInputs:
     frame = read_frame(path)
     names = frame.columns
-    apart = [name for name in (label, id_column) if name is not None]
-    need_columns([*apart, *drop], names, path)
+    special = [name for name in (label, id_column) if name is not None]
+    need_columns([*special, *drop], names, path)
     if id_column is not None:
         as_text(frame[id_column], path)
-    notes, left_out = [], {*apart, *drop}
+    notes, left_out = [], {*special, *drop}
     if _has_names(model):
         wanted = model.columns or ()
-        require(label not in wanted, f"'{path}': column '{label}' is an input of the model, so it is not the label")
+        require(label not in wanted, f"'{path}': column '{label}' is an input of the model and cannot be the label")
         known, present, dropped = {*wanted, *left_out}, set(names), set(drop)
         lost = [name for name in wanted if name in dropped]
-        require(not lost, f"'{path}': the model needs column {few(lost)}: leave out --drop for it")
+        require(not lost, f"'{path}': the model needs column {few(lost)}: remove it from drop")
         missing = [name for name in wanted if name not in present]
         require(
             not missing,
@@ -87,108 +95,106 @@ def _by_name(model: Model, path: Path, label: str | None, id_column: str | None,
         )
         extra = [name for name in names if name not in known]
         if extra:
-            notes.append(f"columns that are not the model's are ignored: {few(extra)}")
+            notes.append(f"columns that the model does not use are ignored: {few(extra)}")
         inputs = read_columns(path, wanted)
         columns = tuple(wanted)
     else:
         kept = [name for name in names if name not in left_out]
         require(
             not all(map(is_number, names)) or kept == list(map(str, range(len(kept)))),
-            f"'{path}' has no column names, its first line is numbers ({few(names, 3)}): add a line of names",
+            f"'{path}' has no column names, its first line contains numbers ({few(names, 3)}): add a line with names",
         )
         _check_count(model, path, kept)
         table = read_inputs(path, list(left_out))
         inputs, columns = table.inputs, table.columns
     _check_numbers(path, inputs, columns)
-    labels = None if label is None else _places(frame[label].to_list(), model, f"'{path}': label '{label}'")
-    return Rows(inputs, labels, None if id_column is None else frame[id_column], tuple(notes))
+    labels = None if label is None else _class_indices(frame[label].to_list(), model, f"'{path}': label '{label}'")
+    return ModelInputs(inputs, labels, None if id_column is None else frame[id_column], tuple(notes))
 
 
-def _by_place(model: Model, path: Path, label: str | None, id_column: str | None, drop: list[str]) -> Rows:
-    require(id_column is None, f"'{path}' has no columns with names: leave out --id, or give a .csv or .parquet file")
+def _read_by_position(
+    model: LoadedModel, path: Path, label: str | None, id_column: str | None, drop: list[str]
+) -> ModelInputs:
+    require(id_column is None, f"'{path}' has no column names: omit id_column, or use a .csv or .parquet file")
     table = read_inputs(path, drop) if label is None else read_table(path, label, drop)
     _check_count(model, path, table.columns)
     _check_numbers(path, table.inputs, table.columns)
     if label is None:
-        return Rows(table.inputs)
-    return Rows(table.inputs, _places(table.labels.tolist(), model, f"'{path}': label '{label}'"))
+        return ModelInputs(table.inputs)
+    return ModelInputs(table.inputs, _class_indices(table.labels.tolist(), model, f"'{path}': label '{label}'"))
 
 
-def _named_set(model: Model, name: str) -> Rows:
-    held = load(name)
-    _check_count(model, Path(name), range(held.inputs.shape[1]))
-    names, rule = list(held.classes), rule_of(model.classes)
+def _read_named_set(model: LoadedModel, name: str) -> ModelInputs:
+    raw = load_raw(name)
+    _check_count(model, Path(name), range(raw.inputs.shape[1]))
+    names, rule = list(raw.classes), rule_of(model.classes)
     if rule is not None:
-        with suppress(InputError):  # a rule about other classes: there are no scores then
-            names = [model.classes[int(holds)] for holds in rule_holds(rule, held.classes)]
-    return _with_own_labels(model, held.inputs, [names[place] for place in held.labels], f"data set '{name}'")
+        with suppress(InputError):  # the rule is about other classes: there are no scores then
+            names = [model.classes[int(holds)] for holds in rule_holds(rule, raw.classes)]
+    return _with_labels(model, raw.inputs, [names[index] for index in raw.labels], f"data set '{name}'")
 
 
-def _pictures(model: Model, source: str | Path) -> Rows:
-    pixels, names, notes = read_pictures(source, model.shape)
+def _read_images(model: LoadedModel, source: str | Path) -> ModelInputs:
+    pixels, names, notes = read_images(source, model.shape)
     where = f"data set '{source}'" if isinstance(source, str) else f"'{source}'"
     if names is None:
-        return Rows(pixels, notes=notes)
-    rows = _with_own_labels(model, pixels, names, where)
-    return Rows(rows.inputs, rows.labels, notes=(*notes, *rows.notes))
+        return ModelInputs(pixels, notes=notes)
+    rows = _with_labels(model, pixels, names, where)
+    return ModelInputs(rows.inputs, rows.labels, notes=(*notes, *rows.notes))
 
 
-def _with_own_labels(model: Model, inputs: np.ndarray, names: Sequence[str], where: str) -> Rows:
-    """Labels that nobody asked for: of use where they are the model's classes."""
+def _with_labels(model: LoadedModel, inputs: np.ndarray, names: Sequence[str], where: str) -> ModelInputs:
+    """Inputs with the labels that come with them, if these are classes of the model."""
     others = sorted(set(names) - set(model.classes))
     if others:
-        return Rows(inputs, notes=(f"{where} has labels that are no classes of the model ({few(others)}): no scores",))
-    return Rows(
-        inputs,
-        _places(names, model, where),
-        notes=(f"scores are over all {len(inputs):,} rows of {where}, any that the model learned from included",),
-    )
+        note = f"{where} has labels that are not classes of the model ({few(others)}): no scores"
+        return ModelInputs(inputs, notes=(note,))
+    note = f"scores are computed on all {len(inputs):,} rows of {where}, including any that the model was trained on"
+    return ModelInputs(inputs, _class_indices(names, model, where), notes=(note,))
 
 
-def _places(values: Sequence[object], model: Model, where: str) -> np.ndarray:
-    """Labels as places in the model's classes; a rule's two sides are told by the rule."""
+def _class_indices(values: Sequence[object], model: LoadedModel, where: str) -> np.ndarray:
+    """Labels as indices into the model's classes; classes made by a rule are decided by the rule."""
     names = ["" if value is None or value != value else class_name(value) for value in values]
     empty = [row for row, name in enumerate(names) if name == ""]
     require(
         not empty,
         f"{where} has {len(empty)} missing values (first in row {empty[0] + 1 if empty else 0}): fill them in, remove "
-        "these rows, or leave out --label",
+        "these rows, or omit label",
     )
-    places = places_of(set(names), model.classes)
-    others = sorted(name for name, place in places.items() if place is None)
+    indices = places_of(set(names), model.classes)
+    others = sorted(name for name, index in indices.items() if index is None)
     rule = rule_of(model.classes)
     if others and rule is not None:
-        present = sorted(places)
-        places = dict(zip(present, map(int, rule_holds(rule, present, of_all=False)), strict=True))
+        present = sorted(indices)
+        indices = dict(zip(present, map(int, rule_holds(rule, present, of_all=False)), strict=True))
     else:
         require(
             not others,
-            f"{where} holds {few(others)}, which the model does not know: its classes are {few(model.classes)}",
+            f"{where} contains {few(others)}, which the model does not know: its classes are {few(model.classes)}",
         )
-    return np.array([places[name] for name in names], dtype=np.int64)
+    return np.array([indices[name] for name in names], dtype=np.int64)
 
 
-def _has_names(model: Model) -> bool:
-    """Columns that are called 0, 1, … come from a file without names."""
+def _has_names(model: LoadedModel) -> bool:
+    """Whether the model has column names; columns named 0, 1, … come from a file without names."""
     return model.columns is not None and not all(name.isdigit() for name in model.columns)
 
 
-def _check_count(model: Model, path: Path, columns: Sequence[object]) -> None:
-    (wanted,) = model.shape
-    hint = (
-        "; name the label if one of them is it: --label, or leave columns out: --drop" if len(columns) > wanted else ""
-    )
-    require(len(columns) == wanted, f"'{path}' has {len(columns)} input columns, the model takes {wanted}{hint}")
+def _check_count(model: LoadedModel, path: Path, columns: Sequence[object]) -> None:
+    (expected,) = model.shape
+    hint = "; specify the label column with label, or ignore columns with drop" if len(columns) > expected else ""
+    require(len(columns) == expected, f"'{path}' has {len(columns)} input columns, the model takes {expected}{hint}")
 
 
 def _check_numbers(path: Path, inputs: np.ndarray, columns: Sequence[str]) -> None:
     bad = ~np.isfinite(inputs)
     if bad.any():
-        found = [
-            f"'{columns[place]}' ({bad[:, place].sum()}, first in row {bad[:, place].argmax() + 1})"
-            for place in np.flatnonzero(bad.any(axis=0)).tolist()
+        faults = [
+            f"'{columns[k]}' ({bad[:, k].sum()}, first in row {bad[:, k].argmax() + 1})"
+            for k in np.flatnonzero(bad.any(axis=0)).tolist()
         ]
         raise InputError(
-            f"'{path}' has missing or infinite values in {few(found, 5)}: the model needs every number; fill "
+            f"'{path}' has missing or infinite values in {few(faults, 5)}: the model needs every number; fill "
             "them in or remove these rows"
         )

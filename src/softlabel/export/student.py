@@ -1,4 +1,4 @@
-"""Two-layer students as files: ONNX, safetensors, and for small ones ten lines of NumPy; all compared with them."""
+"""Two-layer students as ONNX, safetensors and (small ones) NumPy files, each compared with the student."""
 
 import runpy
 from dataclasses import dataclass
@@ -9,25 +9,41 @@ import numpy as np
 import torch
 
 from softlabel.errors import SoftlabelError, require
-from softlabel.export.layers import layers_of
+from softlabel.export.layers import student_layers
 from softlabel.export.numpy_code import MARK, can_be_numpy, numpy_code, numpy_weights
 from softlabel.export.onnx_graph import student_onnx
 from softlabel.networks.student_model import StudentModel
 from softlabel.numerics.files import replacing_all
 
-TOLERANCE = 1e-4  # difference of probabilities that a parity check allows
+TOLERANCE = 1e-4  # largest allowed difference of probabilities
 SAMPLE = 1024
-SMALL = 1_000_000
+SMALL = 1_000_000  # largest size of the weights, in bytes, for a NumPy predictor
 
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What was written.
+    """The files written by `export_student`.
 
-    paths       name.onnx, name.safetensors, and for small students name.npz and name.py
-    parity      largest difference of probabilities from the student: of "onnx", "safetensors", "numpy"
-    bytes       of the ONNX file
-    notes       what was left out, and why
+    Attributes
+    ----------
+    paths : tuple of Path
+        ``name.onnx``, ``name.safetensors``, and for small students ``name.npz`` and ``name.py``.
+    parity : dict of str to float
+        Largest difference of probabilities from the student, for "onnx", "safetensors" and "numpy".
+    bytes : int
+        Size of the ONNX file.
+    notes : tuple of str
+        Which files were omitted, and why.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import softlabel as sl
+    >>> X, y = load_iris(return_X_y=True)
+    >>> student = sl.TwoLayerClassifier(width=8).fit(X, y).model_
+    >>> exported = sl.export_student(student, "students", "iris", X)
+    >>> exported.path("onnx").name, max(exported.parity.values()) < 1e-4
+    ('iris.onnx', True)
     """
 
     paths: tuple[Path, ...]
@@ -36,78 +52,117 @@ class Exported:
     notes: tuple[str, ...] = ()
 
     def path(self, ending: str) -> Path | None:
-        """The file with this ending, e.g. "py"; None where it was left out."""
+        """The file with this ending, for example "py"; None if it was omitted."""
         return next((path for path in self.paths if path.name.endswith(f".{ending}")), None)
 
 
-def export_student(model: StudentModel, folder: str | Path, name: str, example: np.ndarray) -> Exported:
-    """Write a student as files `name`.* and compare each with it on `example`, raw inputs (n, d).
+def export_student(model: StudentModel, directory: str | Path, name: str, example: np.ndarray) -> Exported:
+    """Write a two-layer student as ONNX, safetensors and NumPy files.
 
-    A file whose probabilities differ by more than `TOLERANCE` is refused, and then none is written. The ONNX file holds
-    float32 weights, or float64 ones where the student has them and float32 is not enough.
+    Each file is compared with the student on `example`. If the probabilities of one of them differ by more than 1e-4,
+    no file is written. The ONNX file contains float32 weights, or float64 weights if float32 is not accurate enough.
+    The NumPy predictor (a .py and an .npz file) is written for students of up to 1 MB whose activation NumPy can
+    compute.
+
+    Parameters
+    ----------
+    model : StudentModel
+        The student, for example `TwoLayerClassifier.model_`.
+    directory : str or Path
+        Directory of the files.
+    name : str
+        Name of the files, without ending.
+    example : array-like of shape (n, d)
+        Raw inputs; the first 1,024 rows are used.
+
+    Returns
+    -------
+    Exported
+        Paths of the files and their differences from the student.
+
+    Raises
+    ------
+    SoftlabelError
+        If a file differs from the student.
+
+    See Also
+    --------
+    load_model : Read such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import softlabel as sl
+    >>> X, y = load_iris(return_X_y=True)
+    >>> student = sl.TwoLayerClassifier(width=8).fit(X, y).model_
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     exported = sl.export_student(student, directory, "iris", X)
+    >>> [path.name for path in exported.paths]
+    ['iris.onnx', 'iris.safetensors', 'iris.npz', 'iris.py']
     """
-    folder = Path(folder)
-    require(name not in ("", ".", "..") and Path(name).name == name, f"a student's name must be a file's, got '{name}'")
+    directory = Path(directory)
+    require(name not in ("", ".", "..") and Path(name).name == name, f"name must be a file name, got '{name}'")
     sample = _sample(model, example)
     truth = model.probabilities(sample)
-    weights = layers_of(model).bytes
+    weights = student_layers(model).bytes
     notes = []
     if not can_be_numpy(model.network.activation):
         notes.append(f"no NumPy predictor: NumPy has no {model.network.activation}")
     elif weights > SMALL:
-        notes.append(f"no NumPy predictor: {weights:,} bytes of weights, it is for up to {SMALL:,}")
-    known = _is_ours(folder, name)
+        notes.append(f"no NumPy predictor: the weights take {weights:,} bytes, more than {SMALL:,}")
+    known = _is_ours(directory, name)
     if not notes:
         for ending in ("py", "npz"):
-            path = folder / f"{name}.{ending}"
+            path = directory / f"{name}.{ending}"
             require(known or not path.exists(), f"'{path}' was not written by softlabel: choose another name")
-    with replacing_all(folder) as place:
-        parity = {"onnx": _write_onnx(model, place / f"{name}.onnx", sample, truth)}
-        model.save(place / f"{name}.safetensors")
-        parity["safetensors"] = _difference(
-            StudentModel.load(place / f"{name}.safetensors").probabilities(sample), truth
-        )
+    with replacing_all(directory) as temporary:
+        parity = {"onnx": _write_onnx(model, temporary / f"{name}.onnx", sample, truth)}
+        model.save(temporary / f"{name}.safetensors")
+        saved = StudentModel.load(temporary / f"{name}.safetensors")
+        parity["safetensors"] = _difference(saved.probabilities(sample), truth)
         if not notes:
-            (place / f"{name}.npz").write_bytes(numpy_weights(model))
-            (place / f"{name}.py").write_text(numpy_code(model), encoding="utf-8")
-            parity["numpy"] = _difference(runpy.run_path(str(place / f"{name}.py"))["predict_proba"](sample), truth)
+            (temporary / f"{name}.npz").write_bytes(numpy_weights(model))
+            code = temporary / f"{name}.py"
+            code.write_text(numpy_code(model), encoding="utf-8")
+            parity["numpy"] = _difference(runpy.run_path(str(code))["predict_proba"](sample), truth)
         for kind, difference in parity.items():
             if not difference <= TOLERANCE:
                 raise SoftlabelError(
                     f"the exported {kind} file of '{name}' differs from the student by {difference:.2g} in a "
                     f"probability ({TOLERANCE:g} is allowed) and was removed; scale 'standard' keeps rounding small"
                 )
-    if notes and known:  # of an earlier student of this name
+    if notes and known:  # files of an earlier student with this name
         for ending in ("py", "npz"):
-            (folder / f"{name}.{ending}").unlink(missing_ok=True)
+            (directory / f"{name}.{ending}").unlink(missing_ok=True)
     endings = ["onnx", "safetensors", *([] if notes else ["npz", "py"])]
-    paths = tuple(folder / f"{name}.{ending}" for ending in endings)
+    paths = tuple(directory / f"{name}.{ending}" for ending in endings)
     return Exported(paths, parity, paths[0].stat().st_size, tuple(notes))
 
 
 def _sample(model: StudentModel, example: Any) -> np.ndarray:
-    """Some rows to compare on, as float32."""
+    """The rows to compare on, as float32."""
     table = np.asarray(example)
     require(
         table.ndim == 2 and len(table) > 0 and table.shape[1] == model.network.inputs,
-        f"example inputs must be (n, {model.network.inputs}) with at least one row, got shape {table.shape}",
+        f"example must have shape (n, {model.network.inputs}) with at least one row, got {table.shape}",
     )
     with np.errstate(over="ignore"):
         sample = np.ascontiguousarray(table[:SAMPLE], dtype=np.float32)
-    require(bool(np.isfinite(sample).all()), "example inputs hold missing or infinite values: leave those rows out")
+    require(bool(np.isfinite(sample).all()), "example contains missing or infinite values: remove these rows")
     return sample
 
 
-def _is_ours(folder: Path, name: str) -> bool:
-    """Whether a predictor that softlabel wrote has this name."""
+def _is_ours(directory: Path, name: str) -> bool:
+    """Whether there is a predictor with this name that was written by softlabel."""
     try:
-        return (folder / f"{name}.py").read_text(encoding="utf-8").startswith(MARK)
+        return (directory / f"{name}.py").read_text(encoding="utf-8").startswith(MARK)
     except (OSError, UnicodeDecodeError):
         return False
 
 
 def _write_onnx(model: StudentModel, path: Path, sample: np.ndarray, truth: np.ndarray) -> float:
-    """Write the first precision that is enough, and return its difference."""
+    """Write the file in the first precision that is accurate enough, and return its difference."""
     import onnx
 
     double = model.network.hidden.dtype == torch.float64
@@ -123,15 +178,15 @@ def _write_onnx(model: StudentModel, path: Path, sample: np.ndarray, truth: np.n
 
 
 def _onnx_difference(model: StudentModel, path: Path, sample: np.ndarray, truth: np.ndarray) -> float:
-    """Of the probabilities; infinite where a class is named that is not the likeliest."""
+    """Largest difference of the probabilities; infinite if the label is not the most probable class."""
     from softlabel.teachers.onnx_session import OnnxSession
 
-    said, found = OnnxSession(path).runtime.run(["label", model.softening.output_name], {"inputs": sample})
-    difference = _difference(found, truth)
-    places = np.array([model.classes.index(name) for name in np.asarray(said).tolist()])
-    behind = truth.max(axis=1) - truth[np.arange(len(truth)), places]
-    return difference if (behind <= 2 * TOLERANCE).all() else np.inf
+    outputs = ["label", model.softening.output_name]
+    label, probabilities = OnnxSession(path).runtime.run(outputs, {"inputs": sample})
+    indices = np.array([model.classes.index(name) for name in np.asarray(label).tolist()])
+    behind = truth.max(axis=1) - truth[np.arange(len(truth)), indices]
+    return _difference(probabilities, truth) if (behind <= 2 * TOLERANCE).all() else np.inf
 
 
-def _difference(found: Any, truth: np.ndarray) -> float:
-    return float(np.abs(np.asarray(found, dtype=np.float64) - truth).max())
+def _difference(probabilities: Any, truth: np.ndarray) -> float:
+    return float(np.abs(np.asarray(probabilities, dtype=np.float64) - truth).max())

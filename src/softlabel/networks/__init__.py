@@ -1,8 +1,8 @@
-"""What learns, and how."""
+"""Two-layer students and their training."""
 
 from softlabel.networks.losses import Labels, hard_labels, soft_labels, teacher_logits
 from softlabel.networks.parity import Parity
-from softlabel.networks.pgd import TrainedStudent, TrainingRun, Weights, train_students
+from softlabel.networks.pgd import TrainedStudent, TrainingOptions, TrainingRun, Weights, train_students
 from softlabel.networks.students import Student
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.networks.validation import Validation
@@ -12,6 +12,7 @@ __all__ = [
     "Parity",
     "Student",
     "TrainedStudent",
+    "TrainingOptions",
     "TrainingRun",
     "TwoLayer",
     "Validation",

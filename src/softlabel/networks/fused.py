@@ -1,8 +1,8 @@
 """One pass over the inputs for all students: forward product, losses, backward product, block by block.
 
-Each block of inputs is read once while it is in cache, and the gradient of every student comes out of two tall
-matrix products. Gradients are those of the mean loss over all rows of the pass, each counted by its weight if
-there are weights.
+Each block of inputs is read once while it is in cache, and the gradients of all students are computed with two tall
+matrix products. They are gradients of the mean loss over all rows of the pass, weighted by the sample weights if there
+are any.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ INPUT_BYTES = 4 << 20
 
 
 def block_rows(stack_rows: int, inputs: Inputs) -> int:
-    """Examples a block, so that the block and what the students make of it stay in the processor's cache."""
+    """Number of rows per block: the block and the students' activations on it fit into the processor's cache."""
     hidden = HIDDEN_BYTES // (8 * max(1, stack_rows))
     read = INPUT_BYTES // (4 * inputs.columns)
     return min(inputs.rows, max(256, min(hidden, read)))
 
 
 class FusedPass:
-    """Gradients and outputs of a stack; holds the one buffer they need."""
+    """Gradients and outputs of a stack, computed in one reused buffer."""
 
     def __init__(self, products: Products) -> None:
         self.products = products
@@ -38,35 +38,35 @@ class FusedPass:
         inputs: Inputs,
         targets: Tensor,
         rows: Tensor | None = None,
-        weights: Tensor | None = None,
+        sample_weight: Tensor | None = None,
     ) -> None:
-        """Set every slot's gradient of the mean loss, over all inputs or the given rows.
+        """Set every slot's gradient of the mean loss over all inputs, or over the selected rows.
 
-        `targets` is (target distributions, outputs, n), `weights` (n,) multiply each row's loss.
+        `targets` is (target distributions, outputs, n); `sample_weight` (n,) multiplies the loss of each row.
         """
         for slot in stack.slots():
             slot.gradient.zero_()
         hidden = stack.hidden.value.to(self.products.input_dtype)
         if rows is not None:
-            counts = None if weights is None else weights[rows]
-            self._add_block(stack, hidden, inputs.batch(rows), targets[..., rows], len(rows), counts)
+            weights = None if sample_weight is None else sample_weight[rows]
+            self._add_block(stack, hidden, inputs.batch(rows), targets[..., rows], len(rows), weights)
             return
-        step = block_rows(stack.rows, inputs)
-        for start in range(0, inputs.rows, step):
-            stop = min(start + step, inputs.rows)
+        size = block_rows(stack.rows, inputs)
+        for start in range(0, inputs.rows, size):
+            stop = min(start + size, inputs.rows)
             block = inputs.block(start, stop)
-            counts = None if weights is None else weights[start:stop]
-            self._add_block(stack, hidden, block, targets[..., start:stop], inputs.rows, counts)
+            weights = None if sample_weight is None else sample_weight[start:stop]
+            self._add_block(stack, hidden, block, targets[..., start:stop], inputs.rows, weights)
 
     def logits(self, stack: Stack, inputs: Inputs, weights: Tensor) -> Iterator[tuple[slice, list[Tensor], Tensor]]:
-        """For each block: its rows, every group's f (students, outputs, examples), and all W·x.
+        """For each block: its rows, f of every group (students, outputs, examples), and all W·x.
 
-        `weights` (2, rows, columns) must fit the inputs' columns. What is yielded is valid until the next block.
+        `weights` (2, rows, columns) must match the inputs' columns. The tensors are valid until the next block.
         """
         weights = weights.to(self.products.input_dtype)
-        step = block_rows(stack.rows, inputs)
-        for start in range(0, inputs.rows, step):
-            stop = min(start + step, inputs.rows)
+        size = block_rows(stack.rows, inputs)
+        for start in range(0, inputs.rows, size):
+            stop = min(start + size, inputs.rows)
             z = self._forward(weights, inputs.block(start, stop))
             outputs = []
             for group in stack.groups:
@@ -84,7 +84,7 @@ class FusedPass:
         return z
 
     def _add_block(
-        self, stack: Stack, hidden: Tensor, block: Tensor, targets: Tensor, total: int, counts: Tensor | None
+        self, stack: Stack, hidden: Tensor, block: Tensor, targets: Tensor, total: int, weights: Tensor | None
     ) -> None:
         z = self._forward(hidden, block)
         for group in stack.groups:
@@ -93,7 +93,7 @@ class FusedPass:
             gradient = loss_gradient(
                 group.logits(*active), targets.index_select(0, group.target_rows), group.temperature
             )
-            gradient.mul_(group.scale / total if counts is None else counts * (group.scale / total))
+            gradient.mul_(group.scale / total if weights is None else weights * (group.scale / total))
             if group.train_output:
                 for h in range(2):
                     group.output.gradient[h].baddbmm_(gradient, active[h].mT)

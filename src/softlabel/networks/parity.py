@@ -1,4 +1,4 @@
-"""How far rounded products are from exact ones: the parity report of a bfloat16 run."""
+"""Parity report of a bfloat16 run: the difference between rounded and exact gradients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ SAMPLE = 4096
 
 @dataclass(frozen=True)
 class Parity:
-    """Over the first rows of the inputs, at the start: the gradient by bfloat16 products against float32.
+    """The initial gradient with bfloat16 products compared with float32, on the first rows of the inputs.
 
-    relative_error  ‖g_bf16 − g_f32‖/‖g_f32‖, the worst student's
-    cosine          of the angle between the two, the worst student's
-    rows            examples compared
+    relative_error  ‖g_bf16 − g_f32‖/‖g_f32‖ of the worst student
+    cosine          cosine of the angle between the two gradients, of the worst student
+    rows            number of examples compared
     """
 
     relative_error: float
@@ -31,7 +31,7 @@ class Parity:
 
 
 def gradient_parity(inputs: Any, students: Sequence[Student], targets: Tensor, target_rows: Sequence[int]) -> Parity:
-    """Compare the students' first gradient in both precisions; `targets` is (distinct, outputs, n)."""
+    """Compare the initial gradients of students in both precisions; `targets` is (distinct, outputs, n)."""
     biases = any(student.biases for student in students)
     sample = inputs[:SAMPLE]
     gradients: list[Tensor] = []

@@ -3,9 +3,9 @@
     descent      ŵ_j = w_j − η ∇_{w_j} R(W)
     projection   w_j ← nearest point to ŵ_j with ‖w_j − w_j(0)‖ ≤ B/√m
 
-`train_students` trains a list of students that may differ in everything `Student` holds, in one pass over the inputs
-a step. The same settings, thread count and companions give the same bits; other companions change the
-shape of the products and so the rounding.
+`train_students` trains a list of students that may differ in all settings of `Student`, in one pass over the inputs per
+step. Results are equal to the bit for the same settings, number of threads and list of students; other students in the
+list change the shape of the products and therefore the rounding.
 """
 
 import math
@@ -18,15 +18,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.errors import DivergedError, InputError, require, unknown
+from softlabel.errors import DivergedError, require, unknown
 from softlabel.memory import check_memory
 from softlabel.networks.fused import FusedPass
-from softlabel.networks.losses import Labels, hard_labels
-from softlabel.networks.optimisers import OPTIMISERS, SCHEDULES, project
+from softlabel.networks.losses import Labels
+from softlabel.networks.optimizers import OPTIMIZERS, SCHEDULES, project
 from softlabel.networks.parity import Parity, gradient_parity
 from softlabel.networks.records import measure
 from softlabel.networks.stack import Stack
 from softlabel.networks.students import Student
+from softlabel.networks.targets import count_outputs, hard_decisions, labels_by_name, mean_one, target_tensors
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.networks.validation import EarlyStopping, Validation
 from softlabel.numerics import Inputs, Products, prepare_inputs
@@ -35,10 +36,31 @@ from softlabel.ranges import check_count
 
 @dataclass(frozen=True, eq=False)
 class TrainedStudent:
-    """A student after training.
+    """A student after training, one entry of a `TrainingRun`.
 
-    `stopped` says why: "iterations", "tolerance" or "validation" (then the best weights seen are kept, from step
-    `best_step`). `records` maps "step", "loss", "error", "displacement", "flipped", "dead" to one value a record.
+    Attributes
+    ----------
+    settings : Student
+        Its settings.
+    network : TwoLayer
+        The trained network.
+    steps : int
+        Number of steps.
+    stopped : {"iterations", "tolerance", "validation"}
+        Why the training stopped.
+    best_step : int
+        Step of the weights in `network`: that of the best validation error, or the last step.
+    validation_error : float or None
+        Validation error of `network`; None without validation.
+    records : dict of str to list
+        "step", "loss", "error", "displacement", "flipped" and "dead", each a list with one value per record.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> run = sl.train_students([[1.0, 0.5], [-1.0, 0.5]], [sl.Student(width=4)], [1, -1], iterations=10)
+    >>> run[0].steps, run[0].stopped, run[0].network.width
+    (10, 'iterations', 4)
     """
 
     settings: Student
@@ -52,7 +74,25 @@ class TrainedStudent:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRun:
-    """What `train_students` returns; indexes and iterates over its students in the order given."""
+    """Result of `train_students`: a sequence of `TrainedStudent`, in the order of the students.
+
+    Attributes
+    ----------
+    students : tuple of TrainedStudent
+        The students.
+    seconds : float
+        Time of the training.
+    parity : Parity or None
+        Comparison of the first steps with float32, if the precision is "bfloat16".
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> students = [sl.Student(width=width) for width in (2, 4)]
+    >>> run = sl.train_students([[1.0, 0.5], [-1.0, 0.5]], students, [1, -1], iterations=10)
+    >>> [trained.network.width for trained in run]
+    [2, 4]
+    """
 
     students: tuple[TrainedStudent, ...]
     seconds: float
@@ -69,14 +109,14 @@ class TrainingRun:
 
 
 class Weights:
-    """What an observer sees at a step: the networks of all students, made when asked for."""
+    """The networks of all students at a step, as a callback receives them; each is created when it is indexed."""
 
     def __init__(self, stack: Stack, finished: Mapping[int, TrainedStudent]) -> None:
         self._stack, self._finished = stack, finished
 
     @property
     def training(self) -> list[int]:
-        """Numbers of the students still in training."""
+        """Indices of the students that are still in training."""
         return sorted(self._stack.members)
 
     def __getitem__(self, number: int) -> TwoLayer:
@@ -84,7 +124,54 @@ class Weights:
         return self._stack.network(number) if done is None else done.network
 
 
-Observe = Callable[[int, Weights], None]
+Callback = Callable[[int, Weights], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Options of `train_students` that are rarely needed.
+
+    Parameters
+    ----------
+    precision : {"float32", "float64", "bfloat16"}, default="float32"
+        Floating-point type. "bfloat16" applies to matrix products only and needs a processor that supports it.
+    tolerance : float, optional
+        A student stops when a full-batch step changes its weights by at most `learning_rate * tolerance`.
+    record_every : int, optional
+        Number of steps between records of loss, error, displacement, flipped activations and dead neurons. Default: no
+        records.
+    callback : callable, optional
+        Called as `callback(step, weights)` before the first step, then every `callback_every` steps and at the end;
+        `weights[k]` is the current network of student k.
+    callback_every : int, default=1
+        Number of steps between calls of the callback.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> x = np.random.default_rng(0).standard_normal((100, 5))
+    >>> y = np.where(x[:, 0] > 0, 1, -1)
+    >>> options = sl.TrainingOptions(precision="float64", record_every=50)
+    >>> run = sl.train_students(x, [sl.Student(width=8)], y, iterations=100, options=options)
+    >>> run[0].records["step"]
+    [0, 50, 100]
+    """
+
+    precision: str = "float32"
+    tolerance: float | None = None
+    record_every: int | None = None
+    callback: Callback | None = None
+    callback_every: int = 1
+
+    def __post_init__(self) -> None:
+        require(
+            self.tolerance is None or self.tolerance >= 0,
+            f"tolerance must be ≥ 0, or None for a fixed number of steps, got {self.tolerance}",
+        )
+        for name in ("record_every", "callback_every"):
+            every = getattr(self, name)
+            require(every is None or every >= 1, f"{name} must be an integer ≥ 1, got {every}")
 
 
 def train_students(
@@ -92,67 +179,90 @@ def train_students(
     students: Sequence[Student],
     labels: Labels | Mapping[str, Labels] | Any,
     *,
-    weights: Any = None,
+    sample_weight: Any = None,
     iterations: int | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
-    order_seed: int = 0,
-    optimiser: str = "gradient",
+    seed: int = 0,
+    optimizer: str = "gradient",
     schedule: str = "constant",
-    precision: str = "float32",
-    tolerance: float | None = None,
     validation: Validation | None = None,
-    record_every: int | None = None,
-    observe: Observe | None = None,
-    observe_every: int = 1,
+    options: TrainingOptions | None = None,
 ) -> TrainingRun:
-    """Train students together on the same inputs.
+    """Train two-layer students together on the same inputs.
 
-    inputs          (n, d) numbers, in memory or a numpy.memmap (then streamed)
-    students        their settings
-    labels          label arrays by name; one `Labels`, or plain hard labels, stands for {"hard": …}
-    weights         (n,) what each row counts, scaled to mean 1: the loss is Σ w_i ℓ_i / Σ w_i, and for a mini-batch
-                    Σ w_i ℓ_i over its rows / its size; None counts all alike
-    iterations      steps; or `epochs`, passes over the data
-    batch_size      rows a step, in an order drawn from `order_seed`; None is all of them
-    optimiser       "gradient" or "adam"; either is followed by the projection
-    schedule        "constant", or the steps shrink to 0 over the run: "linear", "cosine"
-    precision       "float32", "float64", or "bfloat16" (products only, where the processor has them)
-    tolerance       a student is done when a step moves its weights by at most η·tolerance (full batch)
-    validation      early stopping, student by student
-    record_every    steps between records of loss, error, displacement, flipped activations and dead neurons
-    observe         called as observe(step, weights) before the first step, then every `observe_every` steps
+    Parameters
+    ----------
+    inputs : array-like of shape (n, d)
+        Training inputs. A `numpy.memmap` is streamed with constant memory.
+    students : sequence of Student
+        Settings of the students.
+    labels : Labels, mapping of str to Labels, or array-like of shape (n,)
+        Label arrays by name, as named by `Student.labels`. A single array has the name "hard".
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows. They are scaled to mean 1; the loss is the weighted mean of the rows' losses, and in a
+        mini-batch the weighted sum divided by the batch size.
+    iterations : int, optional
+        Number of steps. Specify either `iterations` or `epochs`.
+    epochs : int, optional
+        Number of passes over the data.
+    batch_size : int, optional
+        Batch size. Default: full batch.
+    seed : int, default=0
+        Seed of the order of rows in mini-batches.
+    optimizer : {"gradient", "adam"}, default="gradient"
+        Optimizer; each step is followed by the projection.
+    schedule : {"constant", "linear", "cosine"}, default="constant"
+        Learning-rate schedule; "linear" and "cosine" decrease to 0 over the run.
+    validation : Validation, optional
+        Early stopping, separately for each student.
+    options : TrainingOptions, optional
+        Precision, tolerance, records and callback.
+
+    Returns
+    -------
+    TrainingRun
+        A sequence with one `TrainedStudent` per student.
+
+    Raises
+    ------
+    InputError
+        If the arguments are inconsistent.
+    DivergedError
+        If the weights of a student become infinite or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> x = np.random.default_rng(0).standard_normal((200, 5))
+    >>> z = 3 * x[:, 0] - x[:, 1]
+    >>> labels = {"hard": sl.hard_labels(z > 0), "teacher": sl.teacher_logits(z)}
+    >>> students = [sl.Student(width=8, labels=name) for name in labels]
+    >>> run = sl.train_students(x, students, labels, iterations=200)
+    >>> [bool(((trained.network.logits(x) > 0) == (z > 0)).mean() > 0.9) for trained in run]
+    [True, True]
     """
     if schedule not in SCHEDULES:
         raise unknown("schedule", schedule, SCHEDULES)
-    run = Training(
-        inputs,
-        students,
-        labels,
-        optimiser=optimiser,
-        precision=precision,
-        validation=validation,
-        tolerance=tolerance,
-        weights=weights,
-    )
-    batches = _Batches(run.inputs.rows, batch_size, order_seed)
-    steps = _steps(iterations, epochs, batches.per_epoch)
+    options = options or TrainingOptions()
+    run = StackTraining(inputs, students, labels, sample_weight, optimizer, validation, options)
+    batches = _Batches(run.inputs.rows, batch_size, seed)
+    steps = _count_iterations(iterations, epochs, batches.per_epoch)
     require(
-        tolerance is None or batches.full,
-        "tolerance needs full-batch steps (a mini-batch step is never small); leave out batch_size or tolerance",
+        options.tolerance is None or batches.full,
+        "tolerance needs full-batch steps (mini-batch steps do not become small); omit batch_size or tolerance",
     )
-    for name, every in (("record_every", record_every), ("observe_every", observe_every)):
-        require(every is None or every >= 1, f"{name} must be a whole number ≥ 1, got {every}")
     began = time.perf_counter()
     for step in range(steps):
-        run.watch(step, record_every, observe, observe_every)
+        run.record(step)
         if run.validate(step):
             break
         run.advance(step, batches.rows(step), SCHEDULES[schedule](step / steps))
         if not run.stack.members:
             break
     else:
-        run.watch(steps, record_every, observe, observe_every, last=True)
+        run.record(steps, last=True)
         run.validate(steps)
     run.finish(run.stack.members, "iterations", steps)
     return TrainingRun(tuple(run.finished[i] for i in range(len(students))), time.perf_counter() - began, run.parity)
@@ -160,7 +270,7 @@ def train_students(
 
 @dataclass
 class _Batches:
-    """Which rows each step sees: all (None), or the next piece of this epoch's permutation."""
+    """Rows of each step: all (None), or the next part of the epoch's permutation."""
 
     count: int
     size: int | None
@@ -169,7 +279,7 @@ class _Batches:
     _order: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
 
     def __post_init__(self) -> None:
-        require(self.size is None or self.size >= 1, f"batch_size must be a whole number ≥ 1, got {self.size}")
+        require(self.size is None or self.size >= 1, f"batch_size must be an integer ≥ 1, got {self.size}")
 
     @property
     def full(self) -> bool:
@@ -182,22 +292,22 @@ class _Batches:
     def rows(self, step: int) -> Tensor | None:
         if self.full or self.size is None:
             return None
-        epoch, place = divmod(step, self.per_epoch)
+        epoch, index = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             rng = np.random.default_rng([self.seed, epoch])
             self._epoch, self._order = epoch, torch.from_numpy(rng.permutation(self.count))
-        return self._order[place * self.size : (place + 1) * self.size]
+        return self._order[index * self.size : (index + 1) * self.size]
 
 
 def count_steps(rows: int, epochs: int, batch_size: int | None) -> int:
-    """Steps that so many epochs take."""
+    """Number of steps in this number of epochs."""
     return epochs * _Batches(rows, batch_size, 0).per_epoch
 
 
-def _steps(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
+def _count_iterations(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
     require(
         (iterations is None) != (epochs is None),
-        "give either iterations (steps) or epochs (passes over the data), not both and not neither",
+        "specify exactly one of iterations (steps) and epochs (passes over the data)",
     )
     if iterations is not None:
         check_count(iterations, "iterations")
@@ -206,58 +316,47 @@ def _steps(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
     return (epochs or 0) * per_epoch
 
 
-class Training:
-    """The state of one call of `train_students`: everyone in training, and those that have finished."""
+class StackTraining:
+    """The state of one call of `train_students`: the students in training and those that have finished."""
 
     def __init__(
         self,
         inputs: Any,
         students: Sequence[Student],
         labels: Labels | Mapping[str, Labels] | Any,
-        *,
-        optimiser: str,
-        precision: str,
+        sample_weight: Any,
+        optimizer: str,
         validation: Validation | None,
-        tolerance: float | None,
-        weights: Any = None,
+        options: TrainingOptions,
     ) -> None:
-        require(len(students) > 0, "students: the list is empty; give at least one Student")
-        if optimiser not in OPTIMISERS:
-            raise unknown("optimiser", optimiser, OPTIMISERS)
-        require(
-            tolerance is None or tolerance >= 0,
-            f"tolerance must be ≥ 0, or None for a fixed number of steps, got {tolerance}",
-        )
+        require(len(students) > 0, "students must contain at least one Student, got an empty list")
+        if optimizer not in OPTIMIZERS:
+            raise unknown("optimizer", optimizer, OPTIMIZERS)
         self.students = list(students)
-        self.update = OPTIMISERS[optimiser]
-        self.tolerance = tolerance
-        self.products = Products(precision)
+        self.update = OPTIMIZERS[optimizer]
+        self.options = options
+        self.products = Products(options.precision)
         if self.products.dtype == torch.float32:
             for student in students:
                 student.check_sizes()
         biases = any(student.biases for student in students)
         self.inputs: Inputs = prepare_inputs(
-            inputs, bias=biases, dtype=self.products.input_dtype, rotate=optimiser == "gradient"
+            inputs, bias=biases, dtype=self.products.input_dtype, rotate=optimizer == "gradient"
         )
-        named = _named(labels)
-        outputs = _agreed(named, self.inputs.rows)
-        self.targets, target_rows = _targets(named, self.students, self.products.dtype)
-        self.truth = _truth(named, self.products.dtype)
-        self.weights = None if weights is None else _mean_one(weights, self.inputs.rows, self.products.dtype)
+        named = labels_by_name(labels)
+        outputs = count_outputs(named, self.inputs.rows)
+        dtype = self.products.dtype
+        self.targets, target_rows = target_tensors(named, self.students, dtype)
+        self.truth = hard_decisions(named, dtype)
+        self.sample_weight = None if sample_weight is None else mean_one(sample_weight, self.inputs.rows, dtype)
         neurons = sum(student.width for student in self.students)
-        check_memory(  # weights, their start, gradients and what an optimiser keeps
+        check_memory(  # weights, initial weights, gradients and the state of the optimizer
             6 * neurons * (self.inputs.columns + outputs),
-            f"students of {neurons:,} neurons in all",
-            "take fewer neurons",
-            self.products.dtype.itemsize,
+            f"students with {neurons:,} neurons in total",
+            "use fewer neurons",
+            dtype.itemsize,
         )
-        self.stack = Stack(
-            self.students,
-            self.inputs,
-            outputs=outputs,
-            target_rows=target_rows,
-            dtype=self.products.dtype,
-        )
+        self.stack = Stack(self.students, self.inputs, outputs=outputs, target_rows=target_rows, dtype=dtype)
         self.parity = None
         if self.products.rounded:
             self.parity = gradient_parity(inputs, self.students, self.targets, target_rows)
@@ -266,64 +365,62 @@ class Training:
         self.finished: dict[int, TrainedStudent] = {}
         self.records: list[dict[str, list[float]]] = [{} for _ in students]
 
-    def advance(self, step: int, rows: Tensor | None, pace: float = 1.0) -> None:
-        """One step of everyone, `pace` times as long as each one's own; students that come to rest leave."""
+    def advance(self, step: int, rows: Tensor | None, factor: float = 1.0) -> None:
+        """One step of all students with `factor` times their learning rates; students within the tolerance finish."""
         stack = self.stack
-        self.fused.gradient(stack, self.inputs, self.targets, rows, self.weights)
-        self._hold_still()
-        before = stack.hidden.value.clone() if self.tolerance is not None else None
+        self.fused.gradient(stack, self.inputs, self.targets, rows, self.sample_weight)
+        self._clear_fixed_gradients()
+        tolerance = self.options.tolerance
+        before = None if tolerance is None else stack.hidden.value.clone()
         for slot in stack.slots():
-            self.update(slot, step, pace)
+            self.update(slot, step, factor)
         distance = project(stack)
         if not torch.isfinite(distance).all():
-            self._diverged(distance, step)
-        if before is not None and self.tolerance is not None:
+            self._raise_diverged(distance, step)
+        if before is not None and tolerance is not None:
             moved = stack.by_student((stack.hidden.value - before).square().sum(-1), "sum").sqrt()
-            rates = torch.tensor([self.students[i].step for i in stack.members])
-            resting = [m for m, rest in zip(stack.members, moved <= self.tolerance * rates, strict=True) if rest]
-            self.finish(resting, "tolerance", step + 1)
+            learning_rates = torch.tensor([self.students[i].learning_rate for i in stack.members])
+            done = [m for m, small in zip(stack.members, moved <= tolerance * learning_rates, strict=True) if small]
+            self.finish(done, "tolerance", step + 1)
 
-    def _hold_still(self) -> None:
-        """Gradients of what does not learn: phantoms' output weights, biases of students without them."""
+    def _clear_fixed_gradients(self) -> None:
+        """Set the gradients of phantoms' output weights, and of biases of students without biases, to zero."""
         for group in self.stack.groups:
             if group.train_output and group.width % 2:
                 group.output.gradient[1, :, :, -1] = 0
             if self.inputs.bias and group.output_bias is None:
                 self.stack.hidden.gradient[:, group.rows, self.inputs.used - 1] = 0
 
-    def _diverged(self, distance: Tensor, step: int) -> None:
+    def _raise_diverged(self, distance: Tensor, step: int) -> None:
         worst = self.stack.by_student(torch.isfinite(distance).logical_not().double(), "max")
         member = self.stack.members[int(worst.argmax())]
         student = self.students[member]
         raise DivergedError(
-            f"student {member} (width {student.width}, seed {student.seed}, labels '{student.labels}') left the finite "
-            f"numbers at step {step}; its step size {student.step} is too large for these inputs"
+            f"student {member} (width {student.width}, seed {student.seed}, labels '{student.labels}') diverged at "
+            f"step {step}: its learning_rate {student.learning_rate} is too large for these inputs"
         )
 
     def validate(self, step: int) -> bool:
-        """Let students leave that no longer improve; True when nobody is left."""
+        """Finish students that no longer improve; True if no student is left."""
         if self.stopping is not None and step % self.stopping.validation.every == 0:
             self.finish(self.stopping.check(self.stack, step), "validation", step)
         return not self.stack.members
 
-    def watch(
-        self,
-        step: int,
-        record_every: int | None,
-        observe: Observe | None,
-        observe_every: int,
-        last: bool = False,
-    ) -> None:
-        if record_every is not None and (step % record_every == 0 or last):
-            rows = measure(self.stack, self.students, self.fused, self.inputs, self.targets, self.truth, self.weights)
+    def record(self, step: int, last: bool = False) -> None:
+        """Write the records of this step and call the callback, if they are due."""
+        options = self.options
+        if options.record_every is not None and (step % options.record_every == 0 or last):
+            rows = measure(
+                self.stack, self.students, self.fused, self.inputs, self.targets, self.truth, self.sample_weight
+            )
             for member, row in rows.items():
                 for name, value in {"step": step, **row}.items():
                     self.records[member].setdefault(name, []).append(value)
-        if observe is not None and (step % observe_every == 0 or last):
-            observe(step, Weights(self.stack, self.finished))
+        if options.callback is not None and (step % options.callback_every == 0 or last):
+            options.callback(step, Weights(self.stack, self.finished))
 
     def finish(self, members: Sequence[int], reason: str, step: int) -> None:
-        """Take these students out of training, with their best weights if validation chose them."""
+        """Remove these students from training; with validation they keep their best weights."""
         if not members:
             return
         for member in list(members):
@@ -338,60 +435,3 @@ class Training:
                 records=self.records[member],
             )
         self.stack.keep(set(self.stack.members) - set(members))
-
-
-def _named(labels: Labels | Mapping[str, Labels] | Any) -> dict[str, Labels]:
-    if isinstance(labels, Mapping):
-        return {name: given if isinstance(given, Labels) else hard_labels(given) for name, given in labels.items()}
-    return {"hard": labels if isinstance(labels, Labels) else hard_labels(labels)}
-
-
-def _agreed(named: Mapping[str, Labels], rows: int) -> int:
-    """The number of outputs on which all label arrays agree; raises where lengths or classes differ."""
-    for name, given in named.items():
-        if given.rows != rows:
-            raise InputError(f"labels '{name}' have {given.rows} rows, inputs have {rows}; they must match row by row")
-    outputs = {name: given.outputs for name, given in named.items()}
-    if len(set(outputs.values())) > 1:
-        raise InputError(f"label arrays disagree about the number of classes: {outputs} outputs")
-    return next(iter(outputs.values()))
-
-
-def _mean_one(weights: Any, rows: int, dtype: torch.dtype) -> Tensor:
-    """Sample weights (rows,), checked and scaled to mean 1."""
-    try:
-        given = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("weights must be numbers, one a row of the inputs") from None
-    require(given.shape == (rows,), f"weights must be one a row of the inputs: {rows} rows, got shape {given.shape}")
-    bad = np.flatnonzero(~((given >= 0) & (given < np.inf)))
-    if len(bad):
-        raise InputError(f"weights must be finite and not negative, got {given[bad[0]]} at row {bad[0]}")
-    largest = given.max()
-    require(largest > 0, "weights are all 0: at least one row must count")
-    given = given / largest  # so that no sum overflows
-    return torch.from_numpy(given / given.mean()).to(dtype)
-
-
-def _targets(named: Mapping[str, Labels], students: Sequence[Student], dtype: torch.dtype) -> tuple[Tensor, list[int]]:
-    """Distinct target distributions (distinct, outputs, n), and which of them each student learns from."""
-    distinct: dict[tuple[str, float, float], int] = {}
-    tables, rows = [], []
-    for student in students:
-        if student.labels not in named:
-            raise unknown("label array", student.labels, named)
-        key = (student.labels, student.temperature, student.smoothing)
-        if key not in distinct:
-            distinct[key] = len(tables)
-            table = named[student.labels].targets(student.temperature, student.smoothing)
-            tables.append(torch.from_numpy(np.ascontiguousarray(table)).to(dtype))
-        rows.append(distinct[key])
-    return torch.stack(tables), rows
-
-
-def _truth(named: Mapping[str, Labels], dtype: torch.dtype) -> Tensor | None:
-    """The decisions of the first hard label array, by which errors are counted."""
-    for given in named.values():
-        if given.kind == "hard":
-            return torch.from_numpy(given.decisions()).to(dtype if given.outputs == 1 else torch.long)
-    return None

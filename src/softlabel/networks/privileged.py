@@ -1,11 +1,11 @@
-"""Students with privileged knowledge (Rahbar, equation 2), trained by full-batch gradient descent, many in one pass:
+"""Students with privileged knowledge (Rahbar, equation 2), trained together by full-batch gradient descent:
 
     loss      Σ_i (y_i − f(x_i))² + λ Σ_i Σ_k (φ^(k)(x_i) − σ(w_k·x_i))²,      f = (1/√m) Σ_k a_k σ(w_k·x)
     step      w_k ← w_k + η Σ_i σ'(w_k·x_i) x_i [ (a_k/√m)(y_i − f(x_i)) + λ(φ^(k)(x_i) − σ(w_k·x_i)) ]
 
-(gradient descent on half the loss; output weights stay). λ = ∞ is the limit in which labels no longer matter: the
-bracket is φ^(k) − σ alone, and η counts in time λt. Students may differ in width, λ, start and privileged knowledge;
-their hidden weights form one tall matrix, so every step is two products whatever their number.
+(gradient descent on half the loss, with fixed output weights). λ = ∞ is the limit in which the labels have no
+influence: the bracket is φ^(k) − σ alone, and time is measured as λt. Students may differ in width, λ, initialization
+and privileged knowledge; their hidden weights form one tall matrix, so that every step is two products for all of them.
 """
 
 import math
@@ -30,12 +30,12 @@ LARGEST_STRENGTH = 1e30
 
 @dataclass(frozen=True, eq=False)
 class PrivilegedStudent:
-    """A start, and what is to be learned besides the labels.
+    """A student's initialization and its privileged knowledge.
 
-    hidden      (m, d) W(0)
-    output      (m,) a_k
+    hidden      (m, d) initial hidden weights W(0)
+    output      (m,) output weights a_k
     strength    λ from 0 to ∞ (math.inf)
-    privileged  (m, n) φ_k on the training inputs; may be left out at λ = 0
+    privileged  (m, n) φ_k on the training inputs; optional if λ = 0
     """
 
     hidden: np.ndarray
@@ -53,29 +53,30 @@ class PrivilegedStudent:
         )
         check_strength(self.strength)
         if self.strength > 0 and self.privileged is None:
-            raise InputError(f"strength λ = {self.strength} needs privileged knowledge; give it, or strength=0")
+            raise InputError(f"strength={self.strength} needs privileged knowledge; pass it, or use strength=0")
         activation(self.activation)
 
     @property
     def width(self) -> int:
+        """Number of neurons m."""
         return len(self.output)
 
 
 def check_strength(strength: float) -> None:
-    """Refuse λ that is neither infinite nor a number whose products stay finite."""
+    """Raise unless λ is infinite or a number whose products stay finite."""
     require(
         0 <= strength <= LARGEST_STRENGTH or strength == math.inf,
-        f"strength must lie between 0 and {LARGEST_STRENGTH:g}, or be infinite (labels do not count), got {strength}",
+        f"strength must lie between 0 and {LARGEST_STRENGTH:g}, or be infinite (labels are ignored), got {strength}",
     )
 
 
 @dataclass(frozen=True, eq=False)
 class PrivilegedRun:
-    """A student after training: its network, and at the recorded steps its mean squared errors and outputs.
+    """A student after training: its network, and mean squared errors and outputs at the recorded steps.
 
-    steps           recorded
-    train, test     mean (y − f)² there; `test` empty without test data
-    outputs         (records, n) f on the training inputs, if asked for
+    steps           recorded steps
+    train, test     mean (y − f)² at these steps; `test` is empty without test data
+    outputs         (records, n) f on the training inputs, if they were kept
     """
 
     student: PrivilegedStudent
@@ -86,7 +87,7 @@ class PrivilegedRun:
     outputs: np.ndarray | None
 
 
-def draw_privileged_start(width: int, inputs: int, scale: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def draw_privileged_init(width: int, inputs: int, scale: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """W(0) ~ N(0, scale²) and a_k = ±1 (equation 16)."""
     rng = np.random.default_rng(seed)
     return scale * rng.standard_normal((width, inputs)), rng.choice((-1.0, 1.0), width)
@@ -100,13 +101,13 @@ def select_units(network: TwoLayer, count: int, seed: int) -> tuple[np.ndarray, 
 
 
 def unit_outputs(hidden: Any, inputs: Any, name: str = "relu") -> np.ndarray:
-    """σ(w_k·x) of every unit on the inputs, (m, n): what a teacher's units know."""
+    """σ(w_k·x) of every unit on the inputs, (m, n), for example of a teacher's units."""
     z = torch.as_tensor(np.asarray(hidden, dtype=np.float64)) @ torch.as_tensor(np.asarray(inputs, np.float64)).t()
     return activation(name).value(z).numpy()
 
 
 def kernel_problem(student: PrivilegedStudent, inputs: Any, y: Any) -> KernelProblem:
-    """The student's training in the kernel regime, to be predicted."""
+    """The kernel-regime problem that predicts the student's training."""
     x = torch.as_tensor(np.asarray(inputs, dtype=np.float64))
     z = torch.as_tensor(np.asarray(student.hidden, dtype=np.float64)) @ x.t()
     kind = activation(student.activation)
@@ -114,7 +115,7 @@ def kernel_problem(student: PrivilegedStudent, inputs: Any, y: Any) -> KernelPro
     slopes = z.clone()
     kind.backward(torch.ones_like(z), slopes)
     privileged = features if student.privileged is None else student.privileged
-    return KernelProblem.of(x, features, slopes, student.output, privileged, y, student.strength)
+    return KernelProblem.from_arrays(x, features, slopes, student.output, privileged, y, student.strength)
 
 
 def train_privileged(
@@ -123,7 +124,7 @@ def train_privileged(
     students: Sequence[PrivilegedStudent],
     *,
     iterations: int,
-    step: float,
+    learning_rate: float,
     record_every: int | None = None,
     test: tuple[Any, Any] | None = None,
     keep_outputs: bool = False,
@@ -131,29 +132,29 @@ def train_privileged(
 ) -> list[PrivilegedRun]:
     """Train students together on inputs (n, d) and labels y (n,), full batch.
 
-    step            η, the same for all
-    record_every    steps between records (the last step is always recorded)
-    test            inputs and labels on which errors are recorded too
-    keep_outputs    keep f on the training inputs at every record
+    learning_rate   η, the same for all students
+    record_every    number of steps between records (the last step is always recorded)
+    test            test inputs and labels, on which errors are recorded too
+    keep_outputs    whether to keep f on the training inputs at every record
     """
-    require(len(students) > 0, "students: the list is empty")
+    require(len(students) > 0, "students must contain at least one student, got an empty list")
     check_count(iterations, "iterations")
-    check_positive(step, "step")
-    run = _Together(inputs, y, students, precision)
+    check_positive(learning_rate, "learning_rate")
+    run = _PrivilegedTraining(inputs, y, students, precision)
     every = record_every or iterations
-    held = None if test is None else _Held(test, run)
+    test_data = None if test is None else _TestData(test, run)
     for iteration in range(iterations + 1):
         last = iteration == iterations
         recording = last or iteration % every == 0
-        run.advance(step if not last else 0.0)
+        run.advance(learning_rate if not last else 0.0)
         if recording:
-            run.record(iteration, held, keep_outputs)
+            run.record(iteration, test_data, keep_outputs)
         run.apply()
     return run.results()
 
 
-class _Together:
-    """All students' weights as one matrix, and what is recorded of them."""
+class _PrivilegedTraining:
+    """The weights of all students as one matrix, and their records."""
 
     def __init__(self, inputs: Any, y: Any, students: Sequence[PrivilegedStudent], precision: str) -> None:
         require(precision in ("float32", "float64"), f"precision must be float32 or float64, got '{precision}'")
@@ -178,9 +179,9 @@ class _Together:
                 f"hidden weights have {student.hidden.shape[1]} columns, inputs have {self.inputs.dimension}",
             )
         full = torch.from_numpy(np.concatenate([np.asarray(s.hidden, dtype=np.float64) for s in students]))
-        self.full_start = full
-        self.start = self.inputs.reduce(full[None])[0].to(self.dtype)
-        self.weights = self.start.clone()
+        self.full_initial = full
+        self.initial = self.inputs.reduce(full[None])[0].to(self.dtype)
+        self.weights = self.initial.clone()
         widths = [student.width for student in students]
         self.owner = torch.repeat_interleave(torch.arange(len(students)), torch.tensor(widths))
         self.edges = np.cumsum([0, *widths])
@@ -204,8 +205,8 @@ class _Together:
     def _column(self, parts: Sequence[np.ndarray]) -> Tensor:
         return torch.from_numpy(np.concatenate(parts)).to(self.dtype)[:, None]
 
-    def advance(self, step: float) -> None:
-        """f of everyone on all inputs, and with a step the change it asks for."""
+    def advance(self, learning_rate: float) -> None:
+        """Compute f of all students on all inputs and, unless the learning rate is 0, the change of their weights."""
         self.gradient.zero_()
         for begin in range(0, self.inputs.rows, BLOCK):
             end = min(begin + BLOCK, self.inputs.rows)
@@ -214,32 +215,30 @@ class _Together:
             features = self.kind.value(z)
             f = self.collect(features)
             self.outputs[:, begin:end] = f
-            if step == 0.0:
+            if learning_rate == 0.0:
                 continue
             pull = (self.y[begin:end] - f)[self.owner].mul_(self.by_labels * self.mix)
             pull.addcmul_(self.knowledge[:, begin:end] - features, self.by_knowledge)
             self.kind.backward(pull, z)
-            self.gradient.addmm_(z, x, alpha=step)
+            self.gradient.addmm_(z, x, alpha=learning_rate)
 
     def collect(self, features: Tensor) -> Tensor:
         """f of every student from the features of all units (units, examples)."""
         f = torch.zeros(len(self.students), features.shape[1], dtype=features.dtype)
         return f.index_add_(0, self.owner, features * self.mix)
 
-    def record(self, iteration: int, held: "_Held | None", keep: bool) -> None:
+    def record(self, iteration: int, test_data: "_TestData | None", keep: bool) -> None:
         errors = (self.outputs - self.y).double().square().mean(1)
         if not torch.isfinite(errors).all():
             worst = int(torch.isfinite(errors).logical_not().nonzero()[0])
             name = self.students[worst].name or str(worst)
-            raise DivergedError(
-                f"student '{name}' left the finite numbers before step {iteration}; take a smaller step"
-            )
+            raise DivergedError(f"student '{name}' diverged before step {iteration}: use a smaller learning rate")
         self.steps.append(iteration)
-        for place, error in enumerate(errors.tolist()):
-            self.train[place].append(error)
-        if held is not None:
-            for place, error in enumerate(held.errors(self)):
-                self.test[place].append(error)
+        for index, error in enumerate(errors.tolist()):
+            self.train[index].append(error)
+        if test_data is not None:
+            for index, error in enumerate(test_data.errors(self)):
+                self.test[index].append(error)
         if keep:
             self.kept.append(self.outputs.double().numpy().copy())
 
@@ -247,33 +246,33 @@ class _Together:
         self.weights += self.gradient
 
     def full(self) -> Tensor:
-        """Weights on the user's columns, float64."""
-        return self.full_start + self.inputs.expand(self.weights - self.start)
+        """Weights on the user's columns, in float64."""
+        return self.full_initial + self.inputs.expand(self.weights - self.initial)
 
     def results(self) -> list[PrivilegedRun]:
         full = self.full()
         runs = []
-        for place, student in enumerate(self.students):
-            rows = slice(int(self.edges[place]), int(self.edges[place + 1]))
+        for index, student in enumerate(self.students):
+            rows = slice(int(self.edges[index]), int(self.edges[index + 1]))
             output = torch.from_numpy(np.asarray(student.output, dtype=np.float64))[None]
             network = TwoLayer(full[rows], output, activation=student.activation)
-            outputs = np.stack([kept[place] for kept in self.kept]) if self.kept else None
-            runs.append(PrivilegedRun(student, network, self.steps, self.train[place], self.test[place], outputs))
+            outputs = np.stack([kept[index] for kept in self.kept]) if self.kept else None
+            runs.append(PrivilegedRun(student, network, self.steps, self.train[index], self.test[index], outputs))
         return runs
 
 
-class _Held:
-    """Test data, on which errors are recorded."""
+class _TestData:
+    """Test data on which errors are recorded."""
 
-    def __init__(self, test: tuple[Any, Any], run: _Together) -> None:
+    def __init__(self, test: tuple[Any, Any], run: _PrivilegedTraining) -> None:
         self.x = torch.as_tensor(np.asarray(test[0])).to(run.dtype)
         self.y = torch.as_tensor(np.asarray(test[1], dtype=np.float64)).to(run.dtype)
         require(
             self.x.ndim == 2 and self.x.shape[1] == run.inputs.dimension and self.y.shape == (len(self.x),),
-            f"test data must have {run.inputs.dimension} columns and a label a row",
+            f"test data must have {run.inputs.dimension} columns and one label per row",
         )
 
-    def errors(self, run: _Together) -> list[float]:
+    def errors(self, run: _PrivilegedTraining) -> list[float]:
         """Mean (y − f)² of every student."""
         weights = run.full().to(run.dtype)
         total = torch.zeros(len(run.students), dtype=torch.float64)

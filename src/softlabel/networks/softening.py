@@ -1,11 +1,10 @@
 """Whether the outputs of a student can be read as probabilities.
 
 A student imitates its labels. Labels at temperature T are softmax(z/T) of a teacher with logits z, and smoothed labels
-are (1 − s)·hard + s/K: a student that was trained on T ≠ 1 or s > 0 puts out numbers that are closer to uniform
-(T > 1, s > 0) or further from it (T < 1) than the probabilities that the labels came from. The predicted class and the
-order of the classes are meant, the numbers are not probabilities. Where the temperature was applied to both sides of
-the loss, softmax(z/T) of the teacher was compared with that of the student, so that the student's outputs at T = 1
-imitate the teacher's own probabilities: the label temperature is then 1.
+are (1 − s)·hard + s/K. The outputs of a student that was trained with T ≠ 1 or s > 0 are therefore closer to uniform
+(T > 1, s > 0) or farther from uniform (T < 1) than the teacher's probabilities: the predicted class and the order of
+the classes are meaningful, the numbers are not probabilities. If the temperature was applied to both sides of the loss,
+the student's outputs at T = 1 imitate the teacher's own probabilities, and the label temperature is 1.
 """
 
 import math
@@ -20,21 +19,21 @@ PROBABILITIES = "probabilities"
 
 @dataclass(frozen=True)
 class Softening:
-    """What was done to the labels that a student imitates.
+    """Temperature and smoothing of the labels that a student imitates.
 
-    temperature     of the labels; 1 for hard labels, and where the temperature was on both sides of the loss; None
-                    where a file does not record it
-    smoothing       label smoothing; 0 for none
+    temperature     label temperature; 1 for hard labels and for a temperature on both sides of the loss; None if a file
+                    does not record it
+    smoothing       label smoothing
     """
 
     temperature: float | None = 1.0
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        heat = self.temperature
+        value = self.temperature
         require(
-            heat is None or (isinstance(heat, int | float) and math.isfinite(heat) and heat > 0),
-            f"label temperature must be a positive number, got {heat!r}",
+            value is None or (isinstance(value, int | float) and math.isfinite(value) and value > 0),
+            f"label temperature must be a positive number, got {value!r}",
         )
         require(
             isinstance(self.smoothing, int | float) and 0 <= self.smoothing < 1,
@@ -43,14 +42,14 @@ class Softening:
 
     @property
     def word(self) -> str:
-        """ "softened" or "sharpened"; empty where the outputs are probabilities, or where nothing is recorded."""
+        """ "softened" or "sharpened"; empty if the outputs are probabilities or nothing is recorded."""
         if self.smoothing > 0 or (self.temperature or 1.0) > 1:
             return "softened"
         return "sharpened" if (self.temperature or 1.0) < 1 else ""
 
     @property
     def meaning(self) -> str:
-        """ "probabilities", "softened (label temperature 8)", or that it is not recorded."""
+        """Description of the outputs, for example "probabilities" or "softened (label temperature 8)"."""
         parts = []
         if self.temperature not in (None, 1.0):
             parts.append(f"label temperature {self.temperature:g}")
@@ -62,17 +61,17 @@ class Softening:
 
     @property
     def output_name(self) -> str:
-        """What an output of such numbers is called: "probabilities" or "softened_probabilities"."""
+        """Name of a model output: "probabilities", "softened_probabilities" or "sharpened_probabilities"."""
         return f"{self.word}_{PROBABILITIES}" if self.word else PROBABILITIES
 
     @property
     def column_prefix(self) -> str:
-        """What the name of a class has in front of it in tables of such numbers: "p_" or "softened_"."""
+        """Prefix of a class name in tables of outputs: "p_", "softened_" or "sharpened_"."""
         return f"{self.word}_" if self.word else "p_"
 
     @property
     def note(self) -> str | None:
-        """One sentence (without a full stop) for people who see the numbers; None where they are probabilities."""
+        """A warning (without a full stop) if the outputs are not probabilities, or may not be; otherwise None."""
         if self.word:
             side = "closer to uniform" if self.word == "softened" else "closer to 0 and 1"
             return (
@@ -88,7 +87,7 @@ class Softening:
         return None
 
     def remark(self, who: str, calibration_error: float) -> str:
-        """A sentence for a report about such students; empty where their outputs are probabilities."""
+        """A sentence for a report about such students; empty if their outputs are probabilities."""
         if not self.word:
             return ""
         return (
@@ -99,12 +98,12 @@ class Softening:
         )
 
     def to_dict(self) -> dict[str, float | None]:
-        """For the metadata of a file."""
+        """Metadata of a file."""
         return {"label_temperature": self.temperature, "label_smoothing": self.smoothing}
 
     @classmethod
     def from_dict(cls, about: Mapping[str, Any]) -> "Softening":
-        """From the metadata of a file; files of earlier versions do not record it."""
+        """Read the metadata of a file; files of earlier versions do not record it."""
         return cls(about.get("label_temperature"), about.get("label_smoothing", 0.0))
 
 

@@ -1,9 +1,9 @@
 """Many students as one tall network.
 
-The hidden weights of all students stand in one tensor (2, rows, columns): first halves of the neurons, then second
-halves, students of one shape (a group) next to each other. One matrix product then serves them all, and the
-two halves of a symmetric student go through products of equal shape, so that they cancel to the bit.
-A student of odd width has a phantom neuron at the end of its second half, whose output weight stays 0.
+The hidden weights of all students are stored in one tensor (2, rows, columns): the first halves of the neurons, then
+the second halves, with students of one shape (a group) next to each other. One matrix product then serves all of them,
+and the two halves of a symmetric student go through products of equal shape, so that they cancel exactly. A student of
+odd width has a phantom neuron at the end of its second half, whose output weight stays 0.
 """
 
 import math
@@ -21,31 +21,32 @@ from softlabel.numerics import Inputs
 
 @dataclass
 class Slot:
-    """Numbers that learn, with students (or their rows) along dimension 1, and each one's step size."""
+    """Trainable numbers, with students (or their rows) along dimension 1, and the learning rate of each."""
 
     value: Tensor
     gradient: Tensor
-    rate: Tensor
+    learning_rate: Tensor
     moments: tuple[Tensor, Tensor] | None = None
 
     @classmethod
-    def of(cls, value: Tensor, rate: Tensor) -> "Slot":
-        return cls(value, torch.zeros_like(value), rate)
+    def zeros(cls, value: Tensor, learning_rate: Tensor) -> "Slot":
+        """A slot with this value and a gradient of zeros."""
+        return cls(value, torch.zeros_like(value), learning_rate)
 
     def keep(self, index: Tensor) -> "Slot":
-        """The same for a part of the students."""
+        """The slot of some of the students."""
         moments = self.moments
         return Slot(
             self.value.index_select(1, index),
             self.gradient.index_select(1, index),
-            self.rate.index_select(1, index),
+            self.learning_rate.index_select(1, index),
             None if moments is None else (moments[0].index_select(1, index), moments[1].index_select(1, index)),
         )
 
 
 @dataclass
-class Group:
-    """Students of one shape. `members` are their numbers in the run; their rows are contiguous in each half."""
+class StudentGroup:
+    """Students of one shape. `members` are their indices in the run; their rows are contiguous in each half."""
 
     members: list[int]
     width: int
@@ -57,8 +58,8 @@ class Group:
     output: Slot  # (2, students, outputs, half)
     train_output: bool
     output_bias: Slot | None  # (1, students, outputs, 1)
-    target_rows: Tensor  # (students,): which target distribution each learns from
-    temperature: Tensor | None  # (students, 1, 1): of the students' side, None where all are 1
+    target_rows: Tensor  # (students,): index of the target distribution of each
+    temperature: Tensor | None  # (students, 1, 1): of the students' logits, None if all are 1
     scale: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +75,7 @@ class Group:
         return z[0, self.rows].view(shape), z[1, self.rows].view(shape)
 
     def by_student(self, rows: Tensor) -> Tensor:
-        """This group's part of (2, rows, …), as (students, width, …), phantoms left out."""
+        """This group's part of (2, rows, …), as (students, width, …), without phantoms."""
         part = rows[:, self.rows].unflatten(1, (len(self.members), self.half))
         return part.transpose(0, 1).flatten(1, 2)[:, : self.width]
 
@@ -98,23 +99,22 @@ class Stack:
         dtype: torch.dtype,
     ) -> None:
         self.inputs = inputs
-        self.groups: list[Group] = []
-        starts, rates, radii = [], [], []
+        self.groups: list[StudentGroup] = []
+        initial, learning_rates, radii = [], [], []
         row = 0
         for members in _by_shape(students):
             group, hidden = _group(students, members, row, inputs, outputs, target_rows, dtype)
             row = group.rows.stop
             self.groups.append(group)
-            starts.append(hidden)
-            steps = [students[i].step for i in members]
+            initial.append(hidden)
+            values = [students[i].learning_rate for i in members]
             limits = [_row_radius(students[i]) for i in members]
-            rates.append(torch.tensor(steps, dtype=dtype).repeat_interleave(group.half))
+            learning_rates.append(torch.tensor(values, dtype=dtype).repeat_interleave(group.half))
             radii.append(torch.tensor(limits, dtype=dtype).repeat_interleave(group.half))
-        full = torch.cat(starts, dim=1)  # (2, rows, dimension [+1]) in float64
-        self.full_start = full.to(dtype)
-        self.start = inputs.reduce(full).to(dtype)
-        rate = torch.cat(rates)[None, :, None]
-        self.hidden = Slot.of(self.start.clone(), rate)
+        full = torch.cat(initial, dim=1)  # (2, rows, dimension [+1]) in float64
+        self.full_initial = full.to(dtype)
+        self.initial = inputs.reduce(full).to(dtype)
+        self.hidden = Slot.zeros(self.initial.clone(), torch.cat(learning_rates)[None, :, None])
         self.radius = torch.cat(radii)  # (rows,), infinite without projection
 
     @property
@@ -123,10 +123,10 @@ class Stack:
 
     @property
     def rows(self) -> int:
-        return self.start.shape[1]
+        return self.initial.shape[1]
 
     def slots(self) -> list[Slot]:
-        """Everything that learns."""
+        """Everything that is trained."""
         slots = [self.hidden]
         for group in self.groups:
             if group.train_output:
@@ -136,47 +136,47 @@ class Stack:
         return slots
 
     def full_weights(self) -> Tensor:
-        """Hidden weights on the user's own columns (2, rows, d [+1])."""
-        change = self.inputs.expand(self.hidden.value - self.start)
-        return self.full_start + change.to(self.full_start.dtype)
+        """Hidden weights on the user's columns (2, rows, d [+1])."""
+        change = self.inputs.expand(self.hidden.value - self.initial)
+        return self.full_initial + change.to(self.full_initial.dtype)
 
     def by_student(self, rows: Tensor, reduce: str) -> Tensor:
-        """A value a row (2, rows) as one a student, by 'sum' or 'max', in the order of `members`."""
+        """Reduce one value per row (2, rows) to one per student, by 'sum' or 'max', in the order of `members`."""
         parts = [group.by_student(rows) for group in self.groups]
         return torch.cat([part.sum(1) if reduce == "sum" else part.amax(1) for part in parts])
 
     def network(self, member: int) -> TwoLayer:
         """One student as a network on the user's columns."""
         group = next(group for group in self.groups if member in group.members)
-        place = group.members.index(member)
-        rows = torch.arange(group.half) + group.first_row + place * group.half
-        change = (self.hidden.value - self.start).index_select(1, rows)
-        start = self.full_start.index_select(1, rows)
-        full = start + self.inputs.expand(change).to(start.dtype)
+        index = group.members.index(member)
+        rows = torch.arange(group.half) + group.first_row + index * group.half
+        change = (self.hidden.value - self.initial).index_select(1, rows)
+        initial = self.full_initial.index_select(1, rows)
+        full = initial + self.inputs.expand(change).to(initial.dtype)
         hidden = full.flatten(0, 1)[: group.width]
-        output = group.output.value[:, place].transpose(0, 1).flatten(1, 2)[:, : group.width]
+        output = group.output.value[:, index].transpose(0, 1).flatten(1, 2)[:, : group.width]
         bias = group.output_bias
         return TwoLayer(
             hidden[:, : self.inputs.dimension].clone(),
             output.clone(),
             None if bias is None else hidden[:, -1].clone(),
-            None if bias is None else bias.value[0, place, :, 0].clone(),
+            None if bias is None else bias.value[0, index, :, 0].clone(),
             group.activation_name,
         )
 
     def keep(self, members: set[int]) -> None:
-        """Let all other students leave."""
+        """Remove all other students."""
         kept_rows: list[Tensor] = []
-        groups: list[Group] = []
+        groups: list[StudentGroup] = []
         row = 0
         for group in self.groups:
-            places = [p for p, member in enumerate(group.members) if member in members]
-            if not places:
+            kept = [k for k, member in enumerate(group.members) if member in members]
+            if not kept:
                 continue
-            index = torch.tensor(places)
+            index = torch.tensor(kept)
             offsets = torch.arange(group.half)
             kept_rows.append((group.first_row + index[:, None] * group.half + offsets).flatten())
-            group.members = [group.members[p] for p in places]
+            group.members = [group.members[k] for k in kept]
             group.first_row = row
             group.output = group.output.keep(index)
             group.output_bias = None if group.output_bias is None else group.output_bias.keep(index)
@@ -187,8 +187,8 @@ class Stack:
         self.groups = groups
         index = torch.cat(kept_rows) if kept_rows else torch.empty(0, dtype=torch.long)
         self.hidden = self.hidden.keep(index)
-        self.start = self.start.index_select(1, index)
-        self.full_start = self.full_start.index_select(1, index)
+        self.initial = self.initial.index_select(1, index)
+        self.full_initial = self.full_initial.index_select(1, index)
         self.radius = self.radius[index]
 
 
@@ -211,26 +211,26 @@ def _group(
     outputs: int,
     target_rows: Sequence[int],
     dtype: torch.dtype,
-) -> tuple[Group, Tensor]:
-    """One group and its hidden start (2, its rows, d [+1])."""
+) -> tuple[StudentGroup, Tensor]:
+    """One group and its initial hidden weights (2, its rows, d [+1])."""
     first = students[members[0]]
     half = -(-first.width // 2)
     dimension = inputs.dimension
     hidden = torch.zeros(2, len(members), half, dimension + inputs.bias, dtype=torch.float64)
     output = torch.zeros(2, len(members), outputs, half, dtype=torch.float64)
-    for place, number in enumerate(members):
+    for index, number in enumerate(members):
         student = students[number]
-        network = TwoLayer.at_start(
-            student.start, width=student.width, inputs=dimension, outputs=outputs, seed=student.seed
+        network = TwoLayer.initialized(
+            student.init, width=student.width, inputs=dimension, outputs=outputs, seed=student.seed
         )
         for h in range(2):
             part = network.hidden[h * half : (h + 1) * half]
-            hidden[h, place, : len(part), :dimension] = part
-            output[h, place, :, : len(part)] = network.output[:, h * half : (h + 1) * half]
-    rate = torch.tensor([students[i].step for i in members], dtype=dtype)[None, :, None, None]
-    warm = [students[i].temperature if students[i].temperature_on == "both" else 1.0 for i in members]
+            hidden[h, index, : len(part), :dimension] = part
+            output[h, index, :, : len(part)] = network.output[:, h * half : (h + 1) * half]
+    learning_rate = torch.tensor([students[i].learning_rate for i in members], dtype=dtype)[None, :, None, None]
+    temperatures = [students[i].temperature if students[i].temperature_on == "both" else 1.0 for i in members]
     bias = torch.zeros(1, len(members), outputs, 1, dtype=dtype)
-    group = Group(
+    group = StudentGroup(
         members=list(members),
         width=first.width,
         half=half,
@@ -238,10 +238,10 @@ def _group(
         activation=activation(first.activation),
         activation_name=first.activation,
         first_row=first_row,
-        output=Slot.of(output.to(dtype), rate),
+        output=Slot.zeros(output.to(dtype), learning_rate),
         train_output=first.train_output,
-        output_bias=Slot.of(bias, rate) if first.biases else None,
+        output_bias=Slot.zeros(bias, learning_rate) if first.biases else None,
         target_rows=torch.tensor([target_rows[i] for i in members]),
-        temperature=None if set(warm) == {1.0} else torch.tensor(warm, dtype=dtype)[:, None, None],
+        temperature=None if set(temperatures) == {1.0} else torch.tensor(temperatures, dtype=dtype)[:, None, None],
     )
     return group, hidden.flatten(1, 2)

@@ -1,4 +1,4 @@
-"""A student as it is used: what is done to an input first, the network, and the names of classes and columns."""
+"""A student ready for use: the scaling of its inputs, the network, and the names of classes and columns."""
 
 import hashlib
 import json
@@ -25,12 +25,40 @@ _TENSORS = ("hidden", "output", "hidden_bias", "output_bias")
 
 @dataclass(frozen=True, eq=False)
 class StudentModel:
-    """A two-layer student for inputs as they stand in the user's table.
+    """A trained two-layer student that takes raw inputs.
 
-    classes     names of the classes, in the order of the columns of `probabilities`
-    columns     names of the input columns, None where they have none
-    softening   temperature and smoothing of the labels that it was trained on: they decide whether its outputs can be
-                read as probabilities
+    Parameters
+    ----------
+    network : TwoLayer
+        The trained network, for scaled inputs.
+    scaler : Scaler
+        The scaling that is applied to raw inputs first.
+    classes : tuple of str
+        Names of the classes, in the order of the columns of `probabilities`.
+    columns : tuple of str, optional
+        Names of the input columns, if they have names.
+    softening : Softening, optional
+        Temperature and smoothing of the training labels. They decide whether the outputs can be read as probabilities,
+        see `softening.note`.
+
+    See Also
+    --------
+    export_student : Write a student as ONNX, safetensors and NumPy files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> from softlabel.data.scaling import Scaler
+    >>> x = np.random.default_rng(0).standard_normal((100, 3))
+    >>> y = np.where(x[:, 0] > 0, 1, -1)
+    >>> scaler = Scaler.fit(x, "standard")
+    >>> run = sl.train_students(scaler.apply(x), [sl.Student(width=8)], y, iterations=100)
+    >>> model = sl.StudentModel(run[0].network, scaler, ("no", "yes"))
+    >>> model.probabilities(x).shape
+    (100, 2)
+    >>> bool((model.predict(x) == (y > 0)).mean() > 0.9)
+    True
     """
 
     network: TwoLayer
@@ -43,20 +71,31 @@ class StudentModel:
         outputs = 1 if len(self.classes) == 2 else len(self.classes)
         require(
             len(self.classes) >= 2 and self.network.outputs == outputs,
-            f"{len(self.classes)} classes need a network with {outputs} outputs, it has {self.network.outputs}",
+            f"{len(self.classes)} classes need a network with {outputs} outputs, got {self.network.outputs}",
         )
-        require(len(set(self.classes)) == len(self.classes), f"classes must have different names: {self.classes}")
+        require(len(set(self.classes)) == len(self.classes), f"classes must have different names, got {self.classes}")
         require(
             self.columns is None or len(self.columns) == self.network.inputs,
             f"the network takes {self.network.inputs} columns, {len(self.columns or ())} are named",
         )
         require(
             len(self.scaler.shift) in (0, self.network.inputs),
-            f"the network takes {self.network.inputs} columns, the scale is of {len(self.scaler.shift)}",
+            f"the network takes {self.network.inputs} columns, the scaler has {len(self.scaler.shift)}",
         )
 
     def logits(self, inputs: Any) -> np.ndarray:
-        """The network's outputs for raw inputs (n, d): (n,) for two classes, (n, K) for more."""
+        """The network's outputs for raw inputs.
+
+        Parameters
+        ----------
+        inputs : array-like of shape (n, d)
+            Raw inputs.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, K)
+            One logit per row for two classes (positive for the second class), K logits for more.
+        """
         table = np.asarray(inputs)
         require(
             table.ndim == 2 and table.shape[1] == self.network.inputs,
@@ -66,9 +105,20 @@ class StudentModel:
         return self.network.logits(np.ascontiguousarray(self.scaler.apply(table, dtype), dtype=dtype))
 
     def probabilities(self, inputs: Any) -> np.ndarray:
-        """(n, K), rows adding up to 1.
+        """Probabilities of the classes.
 
-        These imitate the labels of the training: where `softening` says so, they are softened and not probabilities.
+        They imitate the training labels: if `softening.note` is not None, they are softened or sharpened and should not
+        be used as probabilities.
+
+        Parameters
+        ----------
+        inputs : array-like of shape (n, d)
+            Raw inputs.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Rows sum to 1.
         """
         z = self.logits(inputs).astype(np.float64)
         if z.ndim == 1:
@@ -76,18 +126,18 @@ class StudentModel:
         return softmax(z, axis=1)
 
     def predict(self, inputs: Any) -> np.ndarray:
-        """The place of each row's class in `classes`."""
+        """Index of the predicted class in `classes`, for each row of the raw inputs."""
         z = self.logits(inputs)
         return (z > 0).astype(np.int64) if z.ndim == 1 else z.argmax(axis=1)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identity of every number and name in it."""
+        """Hash of all weights, settings and names."""
         return _fingerprint(self._about(), self._tensors())
 
     def _tensors(self) -> dict[str, Tensor]:
-        held = {name: getattr(self.network, name) for name in _TENSORS}
-        tensors = {name: tensor.detach().cpu().clone() for name, tensor in held.items() if tensor is not None}
+        weights = {name: getattr(self.network, name) for name in _TENSORS}
+        tensors = {name: tensor.detach().cpu().clone() for name, tensor in weights.items() if tensor is not None}
         if self.scaler.shift:
             tensors["shift"] = torch.tensor(self.scaler.shift, dtype=torch.float64)
             tensors["spread"] = torch.tensor(self.scaler.spread, dtype=torch.float64)
@@ -105,27 +155,27 @@ class StudentModel:
         return json.dumps(about)
 
     def save(self, path: str | Path) -> None:
-        """Write everything into one safetensors file."""
+        """Write the student to one safetensors file."""
         save_tensors(path, self._tensors(), FORMAT, {"about": self._about(), "fingerprint": self.fingerprint})
 
     @classmethod
     def load(cls, path: str | Path) -> "StudentModel":
-        """Read what `save` wrote; a file that was changed since is refused."""
+        """Read a student written by `save`; a file that was modified afterwards is rejected."""
         tensors, metadata = read_tensors(path, FORMAT, "student", finite=True)
         about_text = metadata.get("about", "")
         require(
             metadata.get("fingerprint") == _fingerprint(about_text, tensors),
-            f"'{path}' was changed after it was saved: export it again",
+            f"'{path}' was modified after it was saved: export it again",
         )
         try:
             about = json.loads(about_text)
             network = TwoLayer(*(tensors.get(name) for name in _TENSORS), activation=about["activation"])  # type: ignore[arg-type]
-            network = network.checked("its network")
+            network = network.checked("the network")
             shift, spread = (_numbers(tensors.get(name)) for name in ("shift", "spread"))
             scaler = Scaler(about["scale"], about["factor"], shift, spread).checked()
             require(
                 all(isinstance(name, str) for name in (*about["classes"], *(about["columns"] or ()))),
-                "its classes and columns must be names",
+                "classes and columns must be names",
             )
             columns = None if about["columns"] is None else tuple(about["columns"])
             return cls(network, scaler, tuple(about["classes"]), columns, Softening.from_dict(about))

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from softlabel.errors import require
 from softlabel.networks.activations import activation
-from softlabel.networks.starts import draw_start
+from softlabel.networks.initialization import draw_init
 from softlabel.numerics import load_tensors, save_tensors
 
 BLOCK = 8192
@@ -26,7 +26,31 @@ _TENSORS = ("hidden", "output", "hidden_bias", "output_bias")
 
 @dataclass(frozen=True, eq=False)
 class TwoLayer:
-    """A network's numbers: `hidden` (m, d), `output` (K, m), biases (m,) and (K,) or None."""
+    """A two-layer network: f(x) = (1/√m) Σ_j a_j σ(w_j·x + b_j) + b.
+
+    Parameters
+    ----------
+    hidden : Tensor of shape (m, d)
+        Hidden weights, one row per neuron.
+    output : Tensor of shape (K, m)
+        Output weights; K = 1 for two classes.
+    hidden_bias : Tensor of shape (m,), optional
+        Biases of the neurons.
+    output_bias : Tensor of shape (K,), optional
+        Biases of the outputs.
+    activation : {"relu", "softplus", "tanh", "erf", "gelu"}, default="relu"
+        Activation function σ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> network = sl.TwoLayer.initialized("symmetric", width=4, inputs=3)
+    >>> network.width, network.inputs, network.outputs, network.parameters
+    (4, 3, 1, 16)
+    >>> network.logits(np.ones((2, 3)))
+    array([0., 0.])
+    """
 
     hidden: Tensor
     output: Tensor
@@ -35,9 +59,9 @@ class TwoLayer:
     activation: str = "relu"
 
     @classmethod
-    def at_start(
+    def initialized(
         cls,
-        start: str,
+        init: str,
         *,
         width: int,
         inputs: int,
@@ -46,8 +70,29 @@ class TwoLayer:
         biases: bool = False,
         activation: str = "relu",
     ) -> "TwoLayer":
-        """An untrained network in float64; biases start at zero."""
-        hidden, output = draw_start(start, width=width, inputs=inputs, outputs=outputs, seed=seed)
+        """An untrained network in float64, with biases of zero.
+
+        Parameters
+        ----------
+        init : {"symmetric", "gaussian", "he", "glorot"}
+            Initialization of the weights.
+        width : int
+            Number of neurons m.
+        inputs, outputs : int
+            Numbers of input columns d and outputs K.
+        seed : int, default=0
+            Seed of the initialization.
+        biases : bool, default=False
+            Whether neurons and outputs have biases.
+        activation : str, default="relu"
+            Activation function.
+
+        Returns
+        -------
+        TwoLayer
+            The network.
+        """
+        hidden, output = draw_init(init, width=width, inputs=inputs, outputs=outputs, seed=seed)
         return cls(
             torch.from_numpy(hidden),
             torch.from_numpy(output),
@@ -58,40 +103,43 @@ class TwoLayer:
 
     @property
     def width(self) -> int:
+        """Number of neurons m."""
         return self.hidden.shape[0]
 
     @property
     def inputs(self) -> int:
+        """Number of input columns d."""
         return self.hidden.shape[1]
 
     @property
     def outputs(self) -> int:
+        """Number of outputs: 1 for two classes, K for K > 2 classes."""
         return self.output.shape[0]
 
     @property
     def parameters(self) -> int:
-        """Numbers that a stored student holds (fixed output signs included)."""
+        """Number of stored weights and biases (fixed output signs included)."""
         tensors = (self.hidden, self.output, self.hidden_bias, self.output_bias)
         return sum(tensor.numel() for tensor in tensors if tensor is not None)
 
     def save(self, path: str | Path) -> None:
-        """Write the network as safetensors."""
+        """Write the network to a safetensors file."""
         tensors = {name: getattr(self, name) for name in _TENSORS if getattr(self, name) is not None}
         save_tensors(path, tensors, FORMAT, {"activation": self.activation})
 
     @classmethod
     def load(cls, path: str | Path) -> "TwoLayer":
-        """Read what `save` wrote."""
+        """Read a network from a file written by `save`."""
         tensors, metadata = load_tensors(path, FORMAT, "two-layer student", set(_TENSORS[:2]), set(_TENSORS[2:]))
         return cls(**tensors, activation=metadata.get("activation", "")).checked(f"'{path}'")
 
     def checked(self, what: str) -> "TwoLayer":
-        """The network itself, if its shapes and types fit together; `what` is what errors call it."""
+        """Return the network if its shapes and types are consistent; `what` is its name in error messages."""
         activation(self.activation)
         hidden, output = self.hidden, self.output
         require(
             hidden.ndim == 2 and output.ndim == 2 and hidden.numel() > 0 and output.numel() > 0,
-            f"{what}: weights must be tables, got shapes {tuple(hidden.shape)} and {tuple(output.shape)}",
+            f"{what}: weights must have two dimensions, got shapes {tuple(hidden.shape)} and {tuple(output.shape)}",
         )
         wanted = {"hidden": (self.width, self.inputs), "output": (self.outputs, self.width),
                   "hidden_bias": (self.width,), "output_bias": (self.outputs,)}  # fmt: skip
@@ -103,17 +151,26 @@ class TwoLayer:
             )
             require(
                 tensor is None or (tensor.dtype == hidden.dtype and tensor.dtype in (torch.float32, torch.float64)),
-                f"{what}: weights must all be float32, or all float64; see '{name}'",
+                f"{what}: weights must all be float32 or all float64, see '{name}'",
             )
         return self
 
     def logits(self, inputs: Any) -> np.ndarray:
-        """f for each row: (n,) with one output, (n, K) with K.
+        """The network's outputs.
 
-        The two halves of the neurons are summed apart and in the same way, so that a symmetric start gives
-        exactly 0, not rounding noise whose sign would be a coin toss. (Products give equal bits for equal numbers
-        only from memory aligned alike: hence the copies.)
+        Parameters
+        ----------
+        inputs : array-like of shape (n, d)
+            Inputs, scaled as in training.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, K)
+            f(x) of each row; one dimension for networks with one output.
         """
+        # The two halves of the neurons are summed separately and in the same way, so that a symmetric initialization
+        # gives exactly 0 and not rounding noise with a random sign. Products of equal numbers are equal to the bit
+        # only if their memory is aligned equally: hence the copies in `_block`.
         inputs = torch.as_tensor(inputs)
         require(
             inputs.ndim == 2 and inputs.shape[1] == self.inputs,

@@ -16,10 +16,32 @@ from softlabel.numerics import Products, prepare_inputs
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Held-out rows with hard labels, checked every `every` steps.
+    """Early stopping on validation data.
 
-    A student leaves after `patience` checks in a row without a lower error, and keeps its best weights.
-    Every arm is judged by the same thing, the error against hard labels.
+    A student stops after `patience` consecutive checks without a lower validation error, and keeps the weights of its
+    best check. The error is the fraction of mistakes with respect to hard labels, whatever labels the student learns.
+
+    Parameters
+    ----------
+    inputs : array-like of shape (n, d)
+        Validation inputs, scaled as the training inputs.
+    labels : array-like of shape (n,)
+        Hard labels, as for `hard_labels`.
+    every : int, default=1
+        Number of steps between checks.
+    patience : int, default=10
+        Number of checks without a lower error after which a student stops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> x = np.random.default_rng(0).standard_normal((100, 5))
+    >>> y = np.where(x[:, 0] > 0, 1, -1)
+    >>> validation = sl.Validation(x[80:], y[80:], every=5, patience=3)
+    >>> run = sl.train_students(x[:80], [sl.Student(width=8)], y[:80], iterations=500, validation=validation)
+    >>> run[0].stopped, run[0].steps < 500
+    ('validation', True)
     """
 
     inputs: Any
@@ -28,19 +50,21 @@ class Validation:
     patience: int = 10
 
     def __post_init__(self) -> None:
-        require(self.every >= 1, f"validation: every must be ≥ 1 steps, got {self.every}")
-        require(self.patience >= 1, f"validation: patience must be ≥ 1 checks, got {self.patience}")
+        require(self.every >= 1, f"validation: every must be at least 1 step, got {self.every}")
+        require(self.patience >= 1, f"validation: patience must be at least 1 check, got {self.patience}")
 
 
 @dataclass(frozen=True, eq=False)
 class Best:
+    """A student's best check so far."""
+
     step: int
     error: float
     network: TwoLayer
 
 
 class EarlyStopping:
-    """Keeps each student's best network so far, and says who has stopped improving."""
+    """Keeps the best network of each student, and finds the students that no longer improve."""
 
     def __init__(self, validation: Validation, stack: Stack, products: Products, biases: bool) -> None:
         labels = hard_labels(validation.labels)
@@ -49,7 +73,7 @@ class EarlyStopping:
             validation.inputs, bias=biases, dtype=products.input_dtype, rotate=False, compact=False
         )
         if labels.rows != self.inputs.rows:
-            raise InputError(f"validation labels have {labels.rows} rows, its inputs have {self.inputs.rows}")
+            raise InputError(f"validation labels have {labels.rows} rows, validation inputs have {self.inputs.rows}")
         require(
             self.inputs.dimension == stack.inputs.dimension,
             f"validation inputs must have {stack.inputs.dimension} columns as in training, got {self.inputs.dimension}",
@@ -61,7 +85,7 @@ class EarlyStopping:
         self._waited: dict[int, int] = {}
 
     def check(self, stack: Stack, step: int) -> Sequence[int]:
-        """Measure everyone in training; returns those whose patience is at its end."""
+        """Measure all students in training; return those whose patience is exhausted."""
         errors = self._errors(stack)
         done = []
         for member, error in errors.items():

@@ -14,7 +14,7 @@ def images(n: int = 60, classes: int = 2, size: int = 8, channels: int = 1, seed
     pixels = rng.normal(0, 0.3, (n, channels, size, size)).astype(np.float32)
     for row, label in enumerate(labels):
         pixels[row, :, :, (label * size) // classes] += 1
-    return Images.of(pixels, labels, classes, layout="channels_first")
+    return Images.from_arrays(pixels, labels, classes, layout="channels_first")
 
 
 def network(classes: int = 2, size: int = 8, channels: int = 1, seed: int = 0, dropout: float = 0.2) -> nn.Module:

@@ -32,7 +32,7 @@ def test_residual_networks_have_the_parameters_of_the_paper(depth, parameters):
 @pytest.mark.parametrize("name", ["vgg1+3", "vgg2+3", "vgg8+3", "vgg13+3", "resnet8", "resnet14"])
 @pytest.mark.parametrize(("classes", "image"), [(2, (3, 32, 32)), (7, (1, 40, 36))])
 def test_any_size_and_number_of_classes(name, classes, image):
-    network = build_network(name, classes, image, width=0.1)
+    network = build_network(name, classes, image, width_multiplier=0.1)
     assert network(torch.randn(3, *image)).shape == (3, classes)
 
 
@@ -43,7 +43,7 @@ def test_pooling_before_relu_is_the_same_function():
     assert torch.equal(relu(pool(first(x))), pool(torch.relu(first(x))))
 
 
-def test_starts_keep_the_size_of_activations_and_follow_the_seed():
+def test_initializations_keep_the_size_of_activations_and_follow_the_seed():
     torch.manual_seed(0)
     network = build_network("vgg8+3", 2, seed=3).eval()
     spread = network(torch.randn(64, 3, 32, 32)).std().item()
@@ -54,7 +54,7 @@ def test_starts_keep_the_size_of_activations_and_follow_the_seed():
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_drawing_a_start_does_not_disturb_the_users_generator():
+def test_initialization_does_not_disturb_the_users_generator():
     torch.manual_seed(5)
     first = torch.rand(1)
     torch.manual_seed(5)
@@ -62,21 +62,21 @@ def test_drawing_a_start_does_not_disturb_the_users_generator():
     assert torch.equal(torch.rand(1), first)
 
 
-def test_width_multiplies():
-    small, large = (parameter_count(build_network("resnet20", 2, width=w)) for w in (0.25, 0.5))
+def test_the_width_multiplier_multiplies():
+    small, large = (parameter_count(build_network("resnet20", 2, width_multiplier=w)) for w in (0.25, 0.5))
     assert 3 < large / small < 5
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: build_network("vgg8+3", 2, (3, 16, 16)), "needs 32 × 32 pixels or more, got 16 × 16"),
+        (lambda: build_network("vgg8+3", 2, (3, 16, 16)), "needs at least 32 × 32 pixels, got 16 × 16"),
         (lambda: build_network("vgg0+3", 2), "1 to 19 convolutions"),
         (lambda: build_network("resnet9", 2), "8, 14, 20"),
         (lambda: build_network("resnet8", 2, (3, 2, 8)), "4 × 4 pixels"),
         (lambda: build_network("alexnet", 2), "unknown network 'alexnet'"),
         (lambda: build_network("resnet8", 1), "at least 2"),
-        (lambda: build_network("resnet8", 2, width=0), "width must be a positive number"),
+        (lambda: build_network("resnet8", 2, width_multiplier=0), "width_multiplier must be a positive number"),
         (lambda: build_network("resnet8", 2, (32, 32)), r"\(channels, height, width\)"),
     ],
 )

@@ -41,8 +41,8 @@ def by_hand(z, t, y, o: Objective) -> float:
 def test_the_loss_is_its_formula(seed, share, temperature, side, smoothing):
     z, t, y = tables(seed)
     objective = Objective(share, temperature, side, smoothing)
-    found = objective.loss(torch.from_numpy(z), torch.from_numpy(y), torch.from_numpy(t))
-    assert float(found) == pytest.approx(by_hand(z, t, y, objective), rel=1e-9, abs=1e-9)
+    result = objective.loss(torch.from_numpy(z), torch.from_numpy(y), torch.from_numpy(t))
+    assert float(result) == pytest.approx(by_hand(z, t, y, objective), rel=1e-9, abs=1e-9)
 
 
 def test_the_square_of_the_temperature_keeps_the_gradients_size():

@@ -22,9 +22,9 @@ def both(kind, channels=5, size=7, n=6, layout=torch.channels_last):
 @pytest.mark.parametrize("layout", [torch.channels_last, torch.contiguous_format])
 def test_outputs_and_gradients_are_those_of_the_convolution(layout):
     ours, theirs = both(torch.float64, layout=layout)
-    for found, truth in zip(ours, theirs, strict=True):
-        assert found.shape == truth.shape
-        assert (found - truth).abs().max() < 1e-12
+    for output, truth in zip(ours, theirs, strict=True):
+        assert output.shape == truth.shape
+        assert (output - truth).abs().max() < 1e-12
 
 
 def test_under_autocast_it_rounds_no_worse_than_the_convolution():
@@ -35,7 +35,7 @@ def test_under_autocast_it_rounds_no_worse_than_the_convolution():
     with torch.autocast("cpu", torch.bfloat16):
         ours, theirs = layer(x), functional.conv2d(x, layer.weight, layer.bias, padding=1)
     assert ours.dtype == theirs.dtype == torch.bfloat16
-    errors = [float((found.float() - truth).norm().detach()) for found in (ours, theirs)]
+    errors = [float((output.float() - truth).norm().detach()) for output in (ours, theirs)]
     assert errors[0] < 1.5 * errors[1]
     (gradient,) = torch.autograd.grad(ours.float().sum(), layer.weight)
     assert gradient.dtype == torch.float32

@@ -10,15 +10,15 @@ from torch import nn
 from softlabel.errors import DivergedError, InputError
 from softlabel.networks.deep import (
     CachedLogits,
+    DeepTraining,
     FeatureMatch,
     Images,
     Objective,
     OnlineTeacher,
-    Training,
     ViewLogits,
     build_network,
     cached_logits,
-    module_answer,
+    module_logits,
     network_logits,
     score_network,
     train_network,
@@ -27,10 +27,10 @@ from softlabel.networks.deep.evaluation import calibration_error
 from softlabel.networks.deep.features import Tap
 from softlabel.networks.deep.parity import precision_parity
 from softlabel.networks.deep.prepared import prepared_for
-from softlabel.networks.deep.training import Lesson, Trainer
+from softlabel.networks.deep.training import Trainer, TrainingSetup
 from tests.networks.deep.small import images, network
 
-FAST = Training(epochs=4, patience=4, batch=16, precision="float32")
+FAST = DeepTraining(epochs=4, patience=4, batch_size=16, precision="float32")
 
 
 def weights(net: nn.Module) -> torch.Tensor:
@@ -43,7 +43,7 @@ def train(net=None, training=FAST, objective=None, **options):
 
 
 def test_it_learns_and_ends_in_evaluation_mode():
-    run = train(training=Training(epochs=15, patience=15, batch=16, rate=1e-2, precision="float32"))
+    run = train(training=DeepTraining(epochs=15, patience=15, batch_size=16, learning_rate=1e-2, precision="float32"))
     assert run.accuracy > 0.9
     assert not run.network.training
     assert score_network(run.network, images(200, seed=2))[0].accuracy > 0.85
@@ -52,10 +52,10 @@ def test_it_learns_and_ends_in_evaluation_mode():
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_same_seed_gives_the_same_weights(precision):
-    training = Training(epochs=2, batch=16, precision=precision, augment=True)
+    training = DeepTraining(epochs=2, batch_size=16, precision=precision, augment=True)
     first, second = (train(training=training).network for _ in range(2))
     assert torch.equal(weights(first), weights(second))
-    other = train(training=Training(epochs=2, batch=16, precision=precision, augment=True, seed=1)).network
+    other = train(training=DeepTraining(epochs=2, batch_size=16, precision=precision, augment=True, seed=1)).network
     assert not torch.equal(weights(first), weights(other))
 
 
@@ -71,8 +71,8 @@ def test_it_does_not_disturb_the_users_generator():
 def test_patience_ends_it_and_the_best_weights_come_back():
     seen = {}
     net = network()
-    training = Training(epochs=60, patience=3, batch=16, rate=3e-2, precision="float32")
-    run = train(net, training, observe=lambda epoch, found: seen.update({epoch: weights(net)}))
+    training = DeepTraining(epochs=60, patience=3, batch_size=16, learning_rate=3e-2, precision="float32")
+    run = train(net, training, callback=lambda epoch, result: seen.update({epoch: weights(net)}))
     assert run.stopped_early
     assert len(run.epochs) == run.best + 3
     assert torch.equal(weights(run.network), seen[run.best])
@@ -81,7 +81,9 @@ def test_patience_ends_it_and_the_best_weights_come_back():
 
 
 def test_one_output_serves_two_classes():
-    run = train(network(classes=1), Training(epochs=15, patience=15, batch=16, rate=1e-2, precision="float32"))
+    run = train(
+        network(classes=1), DeepTraining(epochs=15, patience=15, batch_size=16, learning_rate=1e-2, precision="float32")
+    )
     assert run.accuracy > 0.9
     assert run.network(images().pixels).shape == (60, 1)
 
@@ -97,36 +99,36 @@ def test_gradients_are_clipped(clip, largest, monkeypatch):
         return step(self, *rest)
 
     monkeypatch.setattr(torch.optim.Adam, "step", watched)
-    train(training=Training(epochs=1, batch=16, clip=clip, precision="float32"))
+    train(training=DeepTraining(epochs=1, batch_size=16, clip=clip, precision="float32"))
     assert (max(seen) <= largest * 1.001) if largest else (max(seen) > 1e-2)
 
 
-def test_weights_that_leave_the_finite_numbers_with_the_last_step_are_said():
+def test_weights_that_diverge_in_the_last_step_raise():
     with pytest.raises(DivergedError, match="epoch 1"):
-        train(training=Training(epochs=1, batch=60, rate=1e38, clip=1e30, precision="float32"))
+        train(training=DeepTraining(epochs=1, batch_size=60, learning_rate=1e38, clip=1e30, precision="float32"))
 
 
 def test_a_last_batch_of_one_image_joins_the_one_before():
     net = build_network("resnet8", 2, (1, 4, 4), 0.25)  # ends with one place for each channel
-    run = train_network(net, images(33, size=4), images(20, size=4, seed=1), Training(epochs=1, batch=16))
+    run = train_network(net, images(33, size=4), images(20, size=4, seed=1), DeepTraining(epochs=1, batch_size=16))
     assert np.isfinite(run.epochs[0].loss)
 
 
-def test_features_are_matched_over_the_whole_batch():
+def test_features_are_matched_over_the_entire_batch():
     """More images than a teacher is asked for at once elsewhere."""
-    held = images(600, size=4)
-    lesson = Lesson(held, held, Training(batch=600, precision="float32"), Objective(feature_weight=1.0),
+    data = images(600, size=4)
+    setup = TrainingSetup(data, data, DeepTraining(batch_size=600, precision="float32"), Objective(feature_weight=1.0),
                     teacher=network(size=4, seed=2), match=FeatureMatch("2", "2"))  # fmt: skip
-    trainer = Trainer(network(size=4, dropout=0.0), lesson)
+    trainer = Trainer(network(size=4, dropout=0.0), setup)
     trainer.network.train()
-    trainer.network(held.pixels)
-    found = trainer._features(held.pixels)
-    own = trainer.network[:3](held.pixels)
-    known = lesson.teacher.eval()[:3](held.pixels)
-    assert found.item() == pytest.approx((own - known).square().mean().item(), rel=1e-3)
+    trainer.network(data.pixels)
+    result = trainer._features(data.pixels)
+    own = trainer.network[:3](data.pixels)
+    known = setup.teacher.eval()[:3](data.pixels)
+    assert result.item() == pytest.approx((own - known).square().mean().item(), rel=1e-3)
 
 
-def test_a_training_that_leaves_the_finite_numbers_is_said():
+def test_a_training_that_diverges_raises():
     class Bursting(nn.Module):
         def __init__(self):
             super().__init__()
@@ -142,10 +144,12 @@ def test_a_training_that_leaves_the_finite_numbers_is_said():
 
 
 def test_soft_labels_alone_lead_to_the_teacher():
-    teacher = train(training=Training(epochs=15, patience=15, batch=16, rate=1e-2, precision="float32")).network
-    held = images()
-    labels = Images.of(held.pixels, 1 - held.labels.numpy(), 2)  # the given labels are all wrong
-    training = Training(epochs=20, patience=20, batch=16, rate=1e-2, precision="float32")
+    teacher = train(
+        training=DeepTraining(epochs=15, patience=15, batch_size=16, learning_rate=1e-2, precision="float32")
+    ).network
+    data = images()
+    labels = Images.from_arrays(data.pixels, 1 - data.labels.numpy(), 2)  # all labels are wrong
+    training = DeepTraining(epochs=20, patience=20, batch_size=16, learning_rate=1e-2, precision="float32")
     soft = cached_logits(teacher, labels)
     run = train_network(network(seed=5), labels, images(40, seed=1), training, Objective(1.0, 2.0), soft=soft)
     assert run.accuracy > 0.9
@@ -153,30 +157,30 @@ def test_soft_labels_alone_lead_to_the_teacher():
 
 def test_cached_logits_equal_an_online_teacher_bit_by_bit():
     teacher = network(seed=7).eval()
-    found = [
+    result = [
         train(objective=Objective(1.0, 2.0), soft=soft).network
-        for soft in (cached_logits(teacher, images()), OnlineTeacher(module_answer(teacher)))
+        for soft in (cached_logits(teacher, images()), OnlineTeacher(module_logits(teacher)))
     ]
-    assert weights(found[0]) == pytest.approx(weights(found[1]), abs=1e-6)
+    assert weights(result[0]) == pytest.approx(weights(result[1]), abs=1e-6)
 
 
 def test_views_equal_an_online_teacher_on_augmented_images():
     teacher = network(seed=7).eval()
-    training = Training(epochs=4, batch=16, precision="float32", augment=True, views=2)
-    views = ViewLogits(module_answer(teacher), images(), training.seed)
-    found = [
+    training = DeepTraining(epochs=4, batch_size=16, precision="float32", augment=True, views=2)
+    views = ViewLogits(module_logits(teacher), images(), training.seed)
+    result = [
         train(training=training, objective=Objective(1.0, 2.0), soft=soft).network
-        for soft in (views, OnlineTeacher(module_answer(teacher)))
+        for soft in (views, OnlineTeacher(module_logits(teacher)))
     ]
-    assert weights(found[0]) == pytest.approx(weights(found[1]), abs=1e-6)
-    assert sorted(views.held) == [0, 1]
+    assert weights(result[0]) == pytest.approx(weights(result[1]), abs=1e-6)
+    assert sorted(views.computed) == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["vgg2+3", "resnet8"])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_resuming_gives_the_weights_of_an_uninterrupted_run(tmp_path, name, precision):
     """Three channels and several convolutions: their moments must come back in the layout of their weights."""
-    training = Training(epochs=5, batch=16, precision=precision)
+    training = DeepTraining(epochs=5, batch_size=16, precision=precision)
     path = tmp_path / "state.safetensors"
 
     def train(**options):
@@ -186,24 +190,27 @@ def test_resuming_gives_the_weights_of_an_uninterrupted_run(tmp_path, name, prec
     class Stop(Exception):
         pass
 
-    def stop(epoch, found):
+    def stop(epoch, result):
         if epoch == 3:
             raise Stop
 
-    whole = train().network
+    uninterrupted = train().network
     with pytest.raises(Stop):
-        train(checkpoint=path, observe=stop)
+        train(checkpoint=path, callback=stop)
     again = train(checkpoint=path)
     assert len(again.epochs) == 5
-    assert torch.equal(weights(again.network), weights(whole))
-    assert torch.equal(weights(train(checkpoint=path).network), weights(whole))
+    assert torch.equal(weights(again.network), weights(uninterrupted))
+    assert torch.equal(weights(train(checkpoint=path).network), weights(uninterrupted))
 
 
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"training": Training(epochs=4, patience=4, batch=16, rate=2e-3, precision="float32")}, "settings differs"),
-        ({"net": network(seed=9)}, "start differs"),
+        (
+            {"training": DeepTraining(epochs=4, patience=4, batch_size=16, learning_rate=2e-3, precision="float32")},
+            "settings differs",
+        ),
+        ({"net": network(seed=9)}, "init differs"),
         ({"objective": Objective(smoothing=0.1)}, "objective differs"),
         ({"soft": CachedLogits(torch.ones(60, 2), images().fingerprint)}, "soft differs"),
     ],
@@ -221,24 +228,24 @@ def test_a_checkpoint_knows_its_teacher(tmp_path, kind):
     path = tmp_path / "state.safetensors"
 
     def train_by(teacher):
-        answer = module_answer(teacher)
+        function = module_logits(teacher)
         if kind == "match":
             return train(checkpoint=path, objective=Objective(feature_weight=1.0), teacher=teacher,
                          match=FeatureMatch("2", "2"))  # fmt: skip
-        soft = OnlineTeacher(answer) if kind == "online" else ViewLogits(answer, images(), 0)
-        training = Training(epochs=2, batch=16, precision="float32", augment=kind == "views")
+        soft = OnlineTeacher(function) if kind == "online" else ViewLogits(function, images(), 0)
+        training = DeepTraining(epochs=2, batch_size=16, precision="float32", augment=kind == "views")
         return train(checkpoint=path, training=training, objective=Objective(1.0), soft=soft)
 
     train_by(network(seed=3))
     train_by(network(seed=3))
-    with pytest.raises(InputError, match="is of another training"):
+    with pytest.raises(InputError, match="belongs to another training"):
         train_by(network(seed=4))
 
 
 def test_views_of_another_seed_are_refused():
-    views = ViewLogits(module_answer(network(seed=7)), images(), seed=1)
-    with pytest.raises(InputError, match="drawn by seed 1, the training draws by 0"):
-        train(training=Training(epochs=1, augment=True, views=2), objective=Objective(1.0), soft=views)
+    views = ViewLogits(module_logits(network(seed=7)), images(), seed=1)
+    with pytest.raises(InputError, match="drawn with seed 1, the training has seed 0"):
+        train(training=DeepTraining(epochs=1, augment=True, views=2), objective=Objective(1.0), soft=views)
 
 
 def test_any_function_may_teach():
@@ -250,10 +257,10 @@ def test_any_function_may_teach():
     assert all(parameter.grad is None for parameter in teacher.parameters())
 
 
-def test_a_broken_checkpoint_is_said(tmp_path):
+def test_a_broken_checkpoint_raises(tmp_path):
     path = tmp_path / "state.safetensors"
     path.write_bytes(b"nothing")
-    with pytest.raises(InputError, match="remove it to start again"):
+    with pytest.raises(InputError, match="remove it to start over"):
         train(checkpoint=path)
 
 
@@ -261,7 +268,7 @@ def test_matched_features_are_learned():
     teacher = network(seed=7).eval()
     before, after = network(seed=8), network(seed=8)
     objective = Objective(feature_weight=50.0)
-    training = Training(epochs=12, patience=12, batch=16, rate=1e-2, precision="float32")
+    training = DeepTraining(epochs=12, patience=12, batch_size=16, learning_rate=1e-2, precision="float32")
     train(after, training, objective, teacher=teacher, match=FeatureMatch("2", "2"))
 
     def away(net):
@@ -298,7 +305,7 @@ def test_wide_teachers_give_knowledge_of_some_units():
     ("options", "message"),
     [
         ({"objective": Objective(1.0)}, "needs soft labels"),
-        ({"net": network(classes=3)}, "shape \\(2, 3\\) to 2 images of 2 classes"),
+        ({"net": network(classes=3)}, "shape \\(2, 3\\) for 2 images of 2 classes"),
         ({"net": network(size=6)}, "cannot take images of \\(1, 8, 8\\)"),
         ({"objective": Objective(feature_weight=1.0)}, "names of both layers"),
         (
@@ -307,15 +314,15 @@ def test_wide_teachers_give_knowledge_of_some_units():
         ),
         (
             {"objective": Objective(1.0), "soft": CachedLogits(torch.zeros(60, 2), "another")},
-            "on other images, or in another order",
+            "on other images or in another order",
         ),
         ({"objective": Objective(1.0), "soft": CachedLogits(torch.zeros(50, 2), "x")}, "shape \\(50, 2\\)"),
         (
             {
                 "objective": Objective(1.0), "soft": CachedLogits(torch.zeros(60, 2), images().fingerprint),
-                "training": Training(epochs=1, augment=True),
+                "training": DeepTraining(epochs=1, augment=True),
             },
-            "belong to images as they are",
+            "belong to images without augmentation",
         ),
     ],
 )  # fmt: skip
@@ -328,8 +335,8 @@ def test_bad_trainings(options, message):
     ("values", "message"),
     [
         ({"epochs": 0}, "epochs must be"),
-        ({"rate": float("nan")}, "rate must be"),
-        ({"decay": -1}, "decay must lie between 0 and"),
+        ({"learning_rate": float("nan")}, "learning_rate must be"),
+        ({"weight_decay": -1}, "weight_decay must lie between 0 and"),
         ({"precision": "half"}, "unknown precision"),
         ({"views": 2}, "views need augment"),
         ({"device": "cuda"}, "no CUDA device"),
@@ -340,7 +347,7 @@ def test_bad_settings(values, message):
     if values.get("device") == "cuda" and torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
     with pytest.raises(InputError, match=message):
-        Training(**values)
+        DeepTraining(**values)
 
 
 def test_validation_of_other_images_is_refused():
@@ -351,9 +358,9 @@ def test_validation_of_other_images_is_refused():
 def test_parity_of_precisions_is_small_and_leaves_the_network():
     net = prepared_for(network(dropout=0.5), images())
     before = weights(net)
-    found = precision_parity(net, images())
-    assert 0 < found.relative_error < 0.1
-    assert found.cosine > 0.99
+    result = precision_parity(net, images())
+    assert 0 < result.relative_error < 0.1
+    assert result.cosine > 0.99
     assert torch.equal(weights(net), before)
 
 
@@ -370,11 +377,11 @@ def test_parity_takes_networks_with_parts_that_only_train():
 
 
 def test_prepared_networks_see_mean_0_and_spread_1():
-    held = images(channels=3)
+    data = images(channels=3)
     seen = []
     inner = nn.Sequential(nn.Flatten(), nn.Linear(3 * 64, 2))
-    inner.register_forward_pre_hook(lambda module, given: seen.append(given[0]))
-    network_logits(prepared_for(inner, held), held.pixels)
+    inner.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
+    network_logits(prepared_for(inner, data), data.pixels)
     table = torch.cat(seen)
     assert table.mean((0, 2, 3)).tolist() == pytest.approx([0] * 3, abs=1e-5)
     assert table.std((0, 2, 3)).tolist() == pytest.approx([1] * 3, abs=1e-3)

@@ -1,26 +1,26 @@
-"""Deep networks for images: VGG c+3 and residual ones, how they are trained and distilled."""
+"""Deep networks for images (VGG c+3 and ResNet), their training and their distillation."""
 
 from softlabel.networks.deep.building import build_network, parameter_count
 from softlabel.networks.deep.evaluation import agreement, network_logits, score_logits, score_network
 from softlabel.networks.deep.features import FeatureMatch
 from softlabel.networks.deep.images import Images
 from softlabel.networks.deep.objective import Objective
-from softlabel.networks.deep.teaching import CachedLogits, OnlineTeacher, ViewLogits, cached_logits, module_answer
-from softlabel.networks.deep.training import DeepRun, Training, train_network
+from softlabel.networks.deep.teaching import CachedLogits, OnlineTeacher, ViewLogits, cached_logits, module_logits
+from softlabel.networks.deep.training import DeepRun, DeepTraining, train_network
 
 __all__ = [
     "CachedLogits",
     "DeepRun",
+    "DeepTraining",
     "FeatureMatch",
     "Images",
     "Objective",
     "OnlineTeacher",
-    "Training",
     "ViewLogits",
     "agreement",
     "build_network",
     "cached_logits",
-    "module_answer",
+    "module_logits",
     "network_logits",
     "parameter_count",
     "score_logits",

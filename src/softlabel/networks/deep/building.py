@@ -13,50 +13,80 @@ from softlabel.networks.deep.resnet import ResNet
 from softlabel.networks.deep.vgg import VGG, scaled, stage_counts
 from softlabel.ranges import check_positive
 
-MULTIPLIERS = (1e-6, 1e3)  # of a network's channels: at least one channel is left, and memory ends before a thousand
+MULTIPLIERS = (1e-6, 1e3)  # range of width_multiplier: at least one channel remains, and more does not fit into memory
 
 
 def build_network(
-    name: str, classes: int, image: tuple[int, ...] = (3, 32, 32), width: float = 1.0, seed: int = 0
+    name: str, classes: int, image: tuple[int, ...] = (3, 32, 32), width_multiplier: float = 1.0, seed: int = 0
 ) -> nn.Module:
-    """A network with its start drawn by the seed; `image` is (channels, height, width)."""
-    require(len(image) == 3 and min(image) >= 1, f"an image has shape (channels, height, width), got {tuple(image)}")
+    """Build an untrained deep network.
+
+    Parameters
+    ----------
+    name : str
+        "vgg1+3" to "vgg19+3" (number of convolutions + 3 fully connected layers), or "resnet8", "resnet14",
+        "resnet20", …
+    classes : int
+        Number of classes.
+    image : tuple of int, default=(3, 32, 32)
+        Shape of an image: (channels, height, width).
+    width_multiplier : float, default=1.0
+        Factor of all numbers of channels and units.
+    seed : int, default=0
+        Seed of the initialization.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network. Its outputs are `classes` logits per image.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import softlabel as sl
+    >>> network = sl.build_network("resnet8", classes=10, image=(1, 28, 28), width_multiplier=0.5)
+    >>> network(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 10])
+    """
+    require(len(image) == 3 and min(image) >= 1, f"image must be (channels, height, width), got {tuple(image)}")
     shape = (int(image[0]), int(image[1]), int(image[2]))
-    check_positive(width, "width", *MULTIPLIERS)
+    check_positive(width_multiplier, "width_multiplier", *MULTIPLIERS)
     known = re.fullmatch(r"(vgg|resnet)([0-9]{1,4})(\+3)?", name.lower())
     if known is None or (known[1] == "vgg") != (known[3] is not None):
         raise InputError(f"unknown network '{name}': there are vgg1+3 to vgg19+3 and resnet8, resnet14, resnet20, …")
     depth = int(known[2])
-    size = _vgg_numbers(depth, shape, width) if known[1] == "vgg" else _resnet_numbers(depth, width)
-    check_memory(4 * size, f"training '{name}' of width {width:g}", "take a smaller network", size=4)
+    is_vgg = known[1] == "vgg"
+    weights = _vgg_weights(depth, shape, width_multiplier) if is_vgg else _resnet_weights(depth, width_multiplier)
+    what = f"training '{name}' with width_multiplier {width_multiplier:g}"
+    check_memory(4 * weights, what, "use a smaller network", size=4)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return VGG(depth, classes, shape, width) if known[1] == "vgg" else ResNet(depth, classes, shape, width)
+        return (VGG if is_vgg else ResNet)(depth, classes, shape, width_multiplier)
 
 
-def _vgg_numbers(convolutions: int, image: tuple[int, int, int], width: float) -> int:
-    """Weights of such a network, without those of its last layer and its biases."""
-    numbers, (channels, height, breadth) = 0, image
+def _vgg_weights(convolutions: int, image: tuple[int, int, int], width_multiplier: float) -> int:
+    """Number of weights, without those of the last layer and without biases."""
+    weights, (channels, rows, columns) = 0, image
     for count, base in zip(stage_counts(convolutions), vgg.CHANNELS, strict=False):
-        size = scaled(base, width)
-        numbers += 9 * size * (channels + (count - 1) * size)
-        channels, height, breadth = size, height // 2, breadth // 2
-    units = scaled(vgg.UNITS, width)
-    return numbers + units * (channels * height * breadth + units)
+        size = scaled(base, width_multiplier)
+        weights += 9 * size * (channels + (count - 1) * size)
+        channels, rows, columns = size, rows // 2, columns // 2
+    units = scaled(vgg.UNITS, width_multiplier)
+    return weights + units * (channels * rows * columns + units)
 
 
-def _resnet_numbers(depth: int, width: float) -> int:
-    """About as many weights as such a network has, and no fewer."""
-    return depth * 9 * scaled(max(resnet.CHANNELS), width) ** 2
+def _resnet_weights(depth: int, width_multiplier: float) -> int:
+    """An upper bound of the number of weights."""
+    return depth * 9 * scaled(max(resnet.CHANNELS), width_multiplier) ** 2
 
 
 def parameter_count(network: nn.Module) -> int:
-    """Numbers that are trained."""
+    """Number of trainable parameters."""
     return sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)
 
 
 def network_fingerprint(network: nn.Module) -> str:
-    """Identity of a network's weights."""
+    """Hash of a network's weights."""
     digest = hashlib.sha256()
     for key, value in network.state_dict().items():
         digest.update(key.encode())

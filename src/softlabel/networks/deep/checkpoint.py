@@ -1,6 +1,7 @@
-"""A training's state after an epoch, in one safetensors file, replaced as a whole: what a killed training goes on from.
+"""The state of a training after an epoch in one safetensors file, from which an interrupted training resumes.
 
-An epoch draws all its randomness from the seed and its number, so no generator's state needs keeping.
+The file is replaced atomically. The randomness of an epoch depends on the seed and the epoch's number only, so that no
+state of a generator is stored.
 """
 
 import json
@@ -20,7 +21,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """The network now, the best one so far, the optimiser's moments, and the records as they stand."""
+    """The current network, the best network, the optimizer's moments, and the records."""
 
     network: dict[str, Tensor]
     best: dict[str, Tensor]
@@ -29,32 +30,32 @@ class Checkpoint:
 
 
 def write_checkpoint(
-    path: Path, network: nn.Module, best: dict[str, Tensor], optimiser: torch.optim.Optimizer, state: dict[str, Any]
+    path: Path, network: nn.Module, best: dict[str, Tensor], optimizer: torch.optim.Optimizer, state: dict[str, Any]
 ) -> None:
-    """Replace the file by this state; a kill at any moment leaves the old file or the new one."""
+    """Replace the file with this state; an interruption leaves either the old or the new file."""
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     tensors |= {f"best.{name}": value for name, value in best.items()}
-    for place, parameter in enumerate(optimiser.param_groups[0]["params"]):
-        held = optimiser.state.get(parameter, {})
-        tensors |= {f"moments.{place}.{name}": held[name] for name in MOMENTS if name in held}
+    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        moments = optimizer.state.get(parameter, {})
+        tensors |= {f"moments.{index}.{name}": moments[name] for name in MOMENTS if name in moments}
     copies = {name: value.detach().cpu().clone() for name, value in tensors.items()}
     save_tensors(path, copies, KIND, {"state": json.dumps(state)})
 
 
 def read_checkpoint(path: Path, belongs_to: dict[str, Any]) -> Checkpoint | None:
-    """The state in this file, if there is one; a file of another training is refused."""
+    """The state in this file, or None if there is no file; a file of another training is rejected."""
     if not path.exists():
         return None
-    tensors, metadata = read_tensors(path, KIND, "checkpoint of a deep training", "; remove it to start again")
+    tensors, metadata = read_tensors(path, KIND, "checkpoint of a deep training", "; remove it to start over")
     try:
         state = json.loads(metadata["state"])
-        held = dict(state["belongs_to"])
+        stored = dict(state["belongs_to"])
     except (KeyError, TypeError, ValueError, RecursionError):
-        raise InputError(f"checkpoint '{path}' is not complete; remove it to start again") from None
-    if held != belongs_to:
-        other = next((name for name in belongs_to if held.get(name) != belongs_to[name]), "its description")
+        raise InputError(f"checkpoint '{path}' is incomplete; remove it to start over") from None
+    if stored != belongs_to:
+        other = next((name for name in belongs_to if stored.get(name) != belongs_to[name]), "its description")
         raise InputError(
-            f"checkpoint '{path}' is of another training ({other} differs); remove it or choose another folder"
+            f"checkpoint '{path}' belongs to another training ({other} differs); remove it or choose another directory"
         )
 
     def part(name: str) -> dict[str, Tensor]:
@@ -63,11 +64,11 @@ def read_checkpoint(path: Path, belongs_to: dict[str, Any]) -> Checkpoint | None
     return Checkpoint(part("network."), part("best."), part("moments."), state)
 
 
-def restore_moments(optimiser: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
-    """Put Adam's moments back, laid out in memory as their parameters are: the fused update walks both in step."""
-    for place, parameter in enumerate(optimiser.param_groups[0]["params"]):
-        held = {name: moments[f"{place}.{name}"] for name in MOMENTS if f"{place}.{name}" in moments}
-        optimiser.state[parameter] = {
+def restore_moments(optimizer: torch.optim.Optimizer, moments: dict[str, Tensor]) -> None:
+    """Restore Adam's moments in the memory layout of their parameters, which the fused update needs."""
+    for index, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        stored = {name: moments[f"{index}.{name}"] for name in MOMENTS if f"{index}.{name}" in moments}
+        optimizer.state[parameter] = {
             name: value.to(parameter.device) if name == "step" else torch.empty_like(parameter).copy_(value)
-            for name, value in held.items()
+            for name, value in stored.items()
         }

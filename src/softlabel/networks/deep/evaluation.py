@@ -1,4 +1,4 @@
-"""What a network says about images, and how good that is."""
+"""Logits of a network on images, and their scores."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from torch.nn import functional
 from softlabel.networks.deep.images import Images
 from softlabel.networks.deep.objective import two_columns
 
-BATCH = 512
+CHUNK = 512
 
 
 @torch.no_grad()
 def network_logits(network: nn.Module, pixels: Tensor, device: str = "cpu") -> Tensor:
-    """(n, classes) float32 on the processor, the network in evaluation mode while it is asked."""
+    """Logits (n, classes) in float32 on the CPU; the network is in evaluation mode during the call."""
     was_training = network.training
     network.eval()
     try:
-        parts = [two_columns(network(batch.to(device))).float().cpu() for batch in pixels.split(BATCH)]
+        parts = [two_columns(network(batch.to(device))).float().cpu() for batch in pixels.split(CHUNK)]
     finally:
         network.train(was_training)
     return torch.cat(parts)
@@ -27,7 +27,7 @@ def network_logits(network: nn.Module, pixels: Tensor, device: str = "cpu") -> T
 
 @dataclass(frozen=True)
 class Scores:
-    """Accuracy, mean cross-entropy, and the expected calibration error over 15 bins of confidence."""
+    """Accuracy, mean cross-entropy, and expected calibration error with 15 bins."""
 
     accuracy: float
     loss: float
@@ -37,29 +37,30 @@ class Scores:
 def score_logits(logits: Tensor, labels: Tensor) -> Scores:
     """Scores of logits (n, classes) against classes (n,)."""
     loss = float(functional.cross_entropy(logits, labels))
-    confidence, said = logits.softmax(1).max(1)
-    right = (said == labels).double()
-    return Scores(float(right.mean()), loss, calibration_error(confidence.double().numpy(), right.numpy()))
+    confidence, predicted = logits.softmax(1).max(1)
+    correct = (predicted == labels).double()
+    return Scores(float(correct.mean()), loss, calibration_error(confidence.double().numpy(), correct.numpy()))
 
 
-def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = 15) -> float:
-    """Σ share of a bin × |accuracy − mean confidence| in it."""
-    places = np.minimum((confidence * bins).astype(int), bins - 1)
+def calibration_error(confidence: np.ndarray, correct: np.ndarray, bins: int = 15) -> float:
+    """Expected calibration error: Σ over bins of (fraction of rows in the bin) × |accuracy − mean confidence|."""
+    numbers = np.minimum((confidence * bins).astype(int), bins - 1)
     total = 0.0
-    for place in np.unique(places):
-        held = places == place
-        total += held.mean() * abs(right[held].mean() - confidence[held].mean())
+    for number in np.unique(numbers):
+        inside = numbers == number
+        total += inside.mean() * abs(correct[inside].mean() - confidence[inside].mean())
     return float(total)
 
 
-def agreement(logits: Tensor, taught: Tensor) -> dict[str, float]:
-    """How often a student says what its teacher says, and mean KL(teacher ‖ student)."""
-    same = (logits.argmax(1) == taught.argmax(1)).double().mean()
-    divergence = functional.kl_div(logits.log_softmax(1), taught.log_softmax(1), reduction="batchmean", log_target=True)
+def agreement(logits: Tensor, teacher_logits: Tensor) -> dict[str, float]:
+    """Fraction of rows with equal predictions of student and teacher, and mean KL(teacher ‖ student)."""
+    same = (logits.argmax(1) == teacher_logits.argmax(1)).double().mean()
+    own, target = logits.log_softmax(1), teacher_logits.log_softmax(1)
+    divergence = functional.kl_div(own, target, reduction="batchmean", log_target=True)
     return {"agreement": float(same), "kl": float(divergence)}
 
 
 def score_network(network: nn.Module, images: Images, device: str = "cpu") -> tuple[Scores, Tensor]:
-    """Scores on images, and the logits they come from."""
+    """Scores on images, and the logits."""
     logits = network_logits(network, images.pixels, device)
     return score_logits(logits, images.labels), logits

@@ -1,4 +1,4 @@
-"""Features of a named layer, and the privileged loss on them (Rahbar's equation 2 for deep networks)."""
+"""Features of a named layer, and the loss that matches them (Rahbar's equation 2 for deep networks)."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from softlabel.networks.deep.prepared import Prepared
 
 
 class Tap:
-    """Keeps what a named layer of a network puts out, while it is open."""
+    """Keeps the output of a named layer of a network until it is closed."""
 
     def __init__(self, network: nn.Module, layer: str) -> None:
         self.value: Tensor | None = None
         self.handle = find_layer(network, layer).register_forward_hook(self._keep)
 
-    def _keep(self, module: nn.Module, given: object, value: Tensor) -> None:
-        self.value = value.clone()  # a later layer may work in place
+    def _keep(self, module: nn.Module, inputs: object, value: Tensor) -> None:
+        self.value = value.clone()  # a later layer may modify it in place
 
     def take(self) -> Tensor:
-        """What the last forward pass put out, (n, units, …)."""
-        require(self.value is not None, "the tapped layer was not reached by the last pass")
+        """Output of the last forward pass, (n, units, …)."""
+        require(self.value is not None, "the matched layer was not used in the last forward pass")
         assert self.value is not None
         value, self.value = self.value, None
         return value.float()
@@ -33,7 +33,7 @@ class Tap:
 
 
 def find_layer(network: nn.Module, layer: str) -> nn.Module:
-    """A layer by its name in the network, or in the network behind what prepares its images."""
+    """A layer by its name in the network, or in the network inside a `Prepared` one."""
     inner = network.network if isinstance(network, Prepared) else network
     layers = dict(inner.named_modules()) | dict(network.named_modules())
     if layer not in layers or layer == "":
@@ -44,31 +44,51 @@ def find_layer(network: nn.Module, layer: str) -> nn.Module:
 
 @dataclass(frozen=True)
 class FeatureMatch:
-    """Which layer of the student learns from which of the teacher; more units there are chosen from by the seed."""
+    """A layer of the student and the layer of the teacher whose features it learns.
+
+    Parameters
+    ----------
+    student_layer, teacher_layer : str
+        Names of the layers, as in `network.named_modules()`.
+    seed : int, default=0
+        Seed of the choice of units if the teacher's layer has more units than the student's.
+
+    See Also
+    --------
+    train_network : Takes a `FeatureMatch` together with a teacher and `Objective.feature_weight`.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> match = sl.FeatureMatch("blocks.0", "blocks.1")
+    >>> match.seed
+    0
+    """
 
     student_layer: str
     teacher_layer: str
     seed: int = 0
 
 
-def feature_loss(own: Tensor, known: Tensor, seed: int) -> Tensor:
-    """Mean of (φ_k − f_k)² over examples, units and places of the image.
+def feature_loss(own: Tensor, target: Tensor, seed: int) -> Tensor:
+    """Mean of (φ_k − f_k)² over examples, units and pixels.
 
-    The teacher's maps are averaged to the size of the student's; of its units as many are chosen as the student has.
+    The teacher's maps are averaged to the size of the student's, and as many of its units are chosen as the student
+    has.
     """
     require(
-        own.ndim in (2, 4) and known.ndim in (2, 4),
-        f"matched layers must give (n, units) or (n, channels, h, w), got {own.ndim} and {known.ndim} axes",
+        own.ndim in (2, 4) and target.ndim in (2, 4),
+        f"matched layers must output (n, units) or (n, channels, h, w), got {own.ndim} and {target.ndim} dimensions",
     )
-    if own.ndim == 4 and known.ndim == 4 and own.shape[2:] != known.shape[2:]:
-        known = functional.adaptive_avg_pool2d(known, (own.shape[2], own.shape[3]))
-    elif own.ndim != known.ndim:
-        own, known = (part.mean((2, 3)) if part.ndim == 4 else part for part in (own, known))
-    units, there = own.shape[1], known.shape[1]
+    if own.ndim == 4 and target.ndim == 4 and own.shape[2:] != target.shape[2:]:
+        target = functional.adaptive_avg_pool2d(target, (own.shape[2], own.shape[3]))
+    elif own.ndim != target.ndim:
+        own, target = (part.mean((2, 3)) if part.ndim == 4 else part for part in (own, target))
+    units, available = own.shape[1], target.shape[1]
     require(
-        units <= there,
-        f"the student's layer has {units} units, the teacher's only {there}; knowledge of some units goes to fewer",
+        units <= available,
+        f"the student's layer has {units} units, the teacher's only {available}; match a layer with at least as many",
     )
-    if units < there:
-        known = known[:, torch.randperm(there, generator=stream(seed, 2))[:units].sort().values]
-    return (own - known).square().mean()
+    if units < available:
+        target = target[:, torch.randperm(available, generator=stream(seed, 2))[:units].sort().values]
+    return (own - target).square().mean()

@@ -1,4 +1,4 @@
-"""Images in memory, and what is done to a batch of them: shifts and flips, drawn by seed, epoch and nothing else."""
+"""Images in memory and their augmentation by shifts and flips, which depend on the seed and the epoch only."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,18 +10,36 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from softlabel.data.pictures import as_pixels, channels_first
+from softlabel.data.images import as_pixels, channels_first
 from softlabel.errors import require
 
 LAYOUTS = ("auto", "channels_first", "channels_last")
-SHIFT = 4  # pixels that an augmented image is moved by at most
+SHIFT = 4  # largest shift of an augmented image in pixels
 
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Images (n, channels, height, width), float32, channels last in memory; with their classes (n,).
+    """Images with their classes, in memory.
 
-    classes     how many there are; labels are 0 … classes − 1
+    Use `Images.from_arrays` to create checked images.
+
+    Parameters
+    ----------
+    pixels : Tensor of shape (n, channels, height, width)
+        Pixels in float32, in the memory format channels last.
+    labels : Tensor of shape (n,)
+        Class indices 0 … classes − 1.
+    classes : int
+        Number of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> pixels = np.random.default_rng(0).integers(0, 256, (10, 8, 8, 3), dtype=np.uint8)
+    >>> images = sl.Images.from_arrays(pixels, np.arange(10) % 2)
+    >>> len(images), images.shape, images.classes
+    (10, (3, 8, 8), 2)
     """
 
     pixels: Tensor
@@ -29,17 +47,34 @@ class Images:
     classes: int
 
     @classmethod
-    def of(cls, pixels: Any, labels: Any, classes: int | None = None, layout: str = "auto") -> "Images":
-        """From arrays, which are checked.
+    def from_arrays(cls, pixels: Any, labels: Any, classes: int | None = None, layout: str = "auto") -> "Images":
+        """Create images from arrays, which are checked.
 
-        pixels  (n, height, width) for gray images, (n, channels, height, width) or (n, height, width, channels); whole
-                numbers are divided by 255, fractions are taken as they are
-        labels  whole numbers from 0
-        layout  "channels_first", "channels_last", or "auto": the channels are the axis that has 1, 3 or 4 entries
+        Parameters
+        ----------
+        pixels : array-like of shape (n, height, width), (n, channels, height, width) or (n, height, width, channels)
+            Integers are divided by 255; floating-point values are not changed.
+        labels : array-like of shape (n,)
+            Class indices from 0.
+        classes : int, optional
+            Number of classes. Default: the largest label plus 1.
+        layout : {"auto", "channels_first", "channels_last"}, default="auto"
+            Layout of images with four dimensions; "auto" detects the dimension of the channels, which has size 1, 3
+            or 4.
+
+        Returns
+        -------
+        Images
+            The images.
+
+        Raises
+        ------
+        InputError
+            If the arrays are inconsistent, or the layout is ambiguous.
         """
         require(layout in LAYOUTS, f"layout must be one of {', '.join(LAYOUTS)}, got '{layout}'")
         table = np.asarray(pixels)
-        require(table.dtype.kind in "biuf", f"images must be numbers, got values of type {table.dtype}")
+        require(table.dtype.kind in "biuf", f"images must be numeric, got values of type {table.dtype}")
         require(table.size > 0, f"images must not be empty, got shape {table.shape}")
         if layout == "auto" or table.ndim != 4:
             table = channels_first(table, "images")
@@ -47,22 +82,10 @@ class Images:
             table = table.transpose(0, 3, 1, 2)
         if table.dtype.kind in "iu":
             table = as_pixels(table, "images")
-        held = torch.as_tensor(np.ascontiguousarray(table, dtype=np.float32))
-        require(bool(torch.isfinite(held).all()), "images hold values that are not finite")
-        given = np.asarray(labels)
-        require(given.shape == (len(held),), f"labels have shape {given.shape}, there are {len(held)} images")
-        whole = given.dtype.kind == "f" and bool((np.isfinite(given) & (given == np.round(given))).all())
-        require(
-            given.dtype.kind in "iub" or whole,
-            "labels must be whole numbers, the places of their classes",
-        )
-        found = torch.as_tensor(given.astype(np.int64))
-        count = int(found.max()) + 1 if classes is None else classes
-        require(
-            int(found.min()) >= 0 and int(found.max()) < count,
-            f"labels must lie in 0 … {count - 1} ({count} classes), got {int(found.min())} to {int(found.max())}",
-        )
-        return cls(held.contiguous(memory_format=torch.channels_last), found, count)
+        tensor = torch.as_tensor(np.ascontiguousarray(table, dtype=np.float32))
+        require(bool(torch.isfinite(tensor).all()), "images must be finite, got missing or infinite values")
+        indices, count = _class_indices(np.asarray(labels), len(tensor), classes)
+        return cls(tensor.contiguous(memory_format=torch.channels_last), indices, count)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -74,41 +97,55 @@ class Images:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identity of pixels and order, not of labels."""
+        """Hash of the pixels and their order; labels are not included."""
         digest = hashlib.sha256(str(tuple(self.pixels.shape)).encode())
         digest.update(self.pixels.permute(0, 2, 3, 1).contiguous().numpy().data)
         return digest.hexdigest()[:20]
 
-    def rows(self, places: Any) -> "Images":
-        """Some of them."""
-        chosen = torch.as_tensor(np.asarray(places))
-        held = self.pixels[chosen].contiguous(memory_format=torch.channels_last)
-        return Images(held, self.labels[chosen], self.classes)
+    def rows(self, indices: Any) -> "Images":
+        """The images with these indices."""
+        chosen = torch.as_tensor(np.asarray(indices))
+        pixels = self.pixels[chosen].contiguous(memory_format=torch.channels_last)
+        return Images(pixels, self.labels[chosen], self.classes)
 
     def order(self, seed: int, epoch: int) -> Tensor:
-        """The order in which an epoch sees them."""
+        """The order of the images in an epoch."""
         return torch.randperm(len(self), generator=stream(seed, epoch, 0))
 
 
-def stream(*place: int) -> torch.Generator:
-    """A generator of its own for every seed, epoch and use."""
-    text = ",".join(str(part) for part in place)
+def _class_indices(labels: np.ndarray, rows: int, classes: int | None) -> tuple[Tensor, int]:
+    """Checked labels, and the number of classes."""
+    require(labels.shape == (rows,), f"labels have shape {labels.shape}, there are {rows} images")
+    integral = labels.dtype.kind == "f" and bool((np.isfinite(labels) & (labels == np.round(labels))).all())
+    require(labels.dtype.kind in "iub" or integral, "labels must be integers, the indices of their classes")
+    indices = torch.as_tensor(labels.astype(np.int64))
+    count = int(indices.max()) + 1 if classes is None else classes
+    require(
+        int(indices.min()) >= 0 and int(indices.max()) < count,
+        f"labels must lie in 0 … {count - 1} ({count} classes), got {int(indices.min())} to {int(indices.max())}",
+    )
+    return indices, count
+
+
+def stream(*key: int) -> torch.Generator:
+    """A separate generator for every key (seed, epoch, purpose)."""
+    text = ",".join(str(part) for part in key)
     number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
     return torch.Generator().manual_seed(number)
 
 
-def augment(pixels: Tensor, places: Tensor, total: int, seed: int, view: int) -> Tensor:
-    """Every image moved by up to four pixels and perhaps mirrored, as `view` has it; the same again for the same view.
+def augment(pixels: Tensor, indices: Tensor, total: int, seed: int, view: int) -> Tensor:
+    """Shift every image by up to four pixels and flip half of them; equal views give equal images.
 
-    places  (n,) which of the `total` images these are: an image's view does not depend on its batch
+    indices     (n,) indices of these images among all `total` images, so that a view does not depend on the batch
     """
     generator = stream(seed, view, 1)
     draws = torch.randint(0, 2 * SHIFT + 1, (2, total), generator=generator)
-    flips = torch.randint(0, 2, (total,), generator=generator).bool()[places]
-    down, right = draws[0][places], draws[1][places]
-    n, _, height, width = pixels.shape
+    flips = torch.randint(0, 2, (total,), generator=generator).bool()[indices]
+    down, right = draws[0][indices], draws[1][indices]
+    n, _, rows, columns = pixels.shape
     padded = functional.pad(pixels, (SHIFT, SHIFT, SHIFT, SHIFT))
-    columns = torch.where(flips[:, None], torch.arange(width - 1, -1, -1), torch.arange(width)) + right[:, None]
-    lines = torch.arange(height) + down[:, None]
-    moved = padded.permute(0, 2, 3, 1)[torch.arange(n)[:, None, None], lines[:, :, None], columns[:, None, :]]
+    flipped = torch.where(flips[:, None], torch.arange(columns - 1, -1, -1), torch.arange(columns))
+    i, j = torch.arange(rows) + down[:, None], flipped + right[:, None]
+    moved = padded.permute(0, 2, 3, 1)[torch.arange(n)[:, None, None], i[:, :, None], j[:, None, :]]
     return moved.permute(0, 3, 1, 2)

@@ -1,13 +1,14 @@
-"""What a deep student is trained to match: labels, a teacher's soft labels, and a teacher's hidden features.
+"""The training objective of a deep student: labels, a teacher's soft labels, and a teacher's hidden features.
 
     (1 − s) CE(y, μ(z)) + s D + λ F
 
-    CE   cross-entropy of the given classes, with label smoothing e: p = (1 − e)·hard + e/K
+    CE   cross-entropy of the labels, with label smoothing e: p = (1 − e)·hard + e/K
     D    temperature on both sides     T² KL(μ(t/T) ‖ μ(z/T))      (T² keeps its gradient's size as T grows)
-         temperature on labels only    KL(μ(t/T) ‖ μ(z))           (as two-layer students have it)
-    F    mean over examples and units of (φ_k − f_k)²: Rahbar's privileged knowledge, of named layers
+         temperature on labels only    KL(μ(t/T) ‖ μ(z))           (as for two-layer students)
+    F    mean over examples and units of (φ_k − f_k)² of named layers: Rahbar's privileged knowledge
 
-z are the student's logits, t the teacher's, μ the softmax, s the `soft_share`: 0 is hard labels alone, 1 soft alone.
+z are the student's logits, t the teacher's, μ is the softmax and s the `soft_share`: 0 means hard labels only, 1 soft
+labels only.
 """
 
 from dataclasses import dataclass
@@ -26,12 +27,30 @@ SIDES = ("both", "labels")
 
 @dataclass(frozen=True)
 class Objective:
-    """Shares and temperatures of the loss.
+    """Training objective of a deep student: (1 − s)·CE + s·D + λ·F.
 
-    soft_share      s, the weight of the soft term; the hard term has 1 − s
-    temperature_on  "both" sides with its factor T², or "labels" only
-    smoothing       of the hard labels
-    feature_weight  λ of matched features; 0 without
+    CE is the cross-entropy of the labels, D the divergence from the teacher's soft labels, and F the mean squared
+    difference of matched features.
+
+    Parameters
+    ----------
+    soft_share : float, default=0.0
+        Weight s of the soft labels; the hard labels have weight 1 − s.
+    temperature : float, default=1.0
+        Temperature T of the soft labels.
+    temperature_on : {"both", "labels"}, default="both"
+        Whether the temperature is applied to the teacher's and the student's logits with the factor T², or to the
+        teacher's logits only.
+    smoothing : float, default=0.0
+        Label smoothing of the hard labels.
+    feature_weight : float, default=0.0
+        Weight λ of the matched features, see `FeatureMatch`.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> print(sl.Objective(soft_share=0.9, temperature=4.0))
+    soft labels (share 0.9), temperature 4 on both sides
     """
 
     soft_share: float = 0.0
@@ -53,39 +72,40 @@ class Objective:
 
     @property
     def softening(self) -> Softening:
-        """Of the labels that a student's outputs imitate; a temperature on both sides leaves no trace in them."""
+        """Temperature and smoothing of the labels that a student's outputs imitate."""
         softened = self.soft_share > 0 and self.temperature_on == "labels"
         return Softening(self.temperature if softened else 1.0, self.smoothing if self.soft_share < 1 else 0.0)
 
     def __str__(self) -> str:
-        sides = "on both sides" if self.temperature_on == "both" else "on the labels alone"
+        sides = "on both sides" if self.temperature_on == "both" else "on the labels only"
         parts = [f"soft labels (share {self.soft_share:g}), temperature {self.temperature:g} {sides}"]
         parts = parts if self.soft_share > 0 else ["hard labels"]
         return ", ".join(parts + ([f"label smoothing {self.smoothing:g}"] if self.smoothing > 0 else []))
 
     @property
     def needs_logits(self) -> bool:
+        """Whether a teacher's logits are needed."""
         return self.soft_share > 0
 
-    def loss(self, logits: Tensor, labels: Tensor, taught: Tensor | None = None) -> Tensor:
-        """Mean loss of a batch, without the term of features."""
+    def loss(self, logits: Tensor, labels: Tensor, teacher_logits: Tensor | None = None) -> Tensor:
+        """Mean loss of a batch, without the features."""
         total = torch.zeros((), dtype=logits.dtype, device=logits.device)
         if self.soft_share < 1:
             hard = functional.cross_entropy(logits, labels, label_smoothing=self.smoothing)
             total = total + (1 - self.soft_share) * hard
         if self.soft_share > 0:
-            require(taught is not None, "a soft share needs a teacher's logits")
-            assert taught is not None
-            total = total + self.soft_share * self.soft(logits, taught)
+            require(teacher_logits is not None, "soft_share > 0 needs a teacher's logits")
+            assert teacher_logits is not None
+            total = total + self.soft_share * self.soft(logits, teacher_logits)
         return total
 
-    def soft(self, logits: Tensor, taught: Tensor) -> Tensor:
-        """D, the mean over the batch."""
+    def soft(self, logits: Tensor, teacher_logits: Tensor) -> Tensor:
+        """Mean of D over a batch."""
         t = self.temperature
         own, factor = (logits / t, t * t) if self.temperature_on == "both" else (logits, 1.0)
         divergence = functional.kl_div(
             functional.log_softmax(own, 1),
-            functional.log_softmax(taught / t, 1),
+            functional.log_softmax(teacher_logits / t, 1),
             reduction="batchmean",
             log_target=True,
         )
@@ -96,7 +116,7 @@ HARD = Objective()
 
 
 def two_columns(logits: Tensor) -> Tensor:
-    """Logits of at least two classes: a single output is the log-odds of class 1."""
+    """Logits with at least two columns; a single output is the log-odds of class 1."""
     if logits.ndim == 1:
         logits = logits[:, None]
     if logits.shape[1] == 1:

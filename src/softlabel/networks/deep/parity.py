@@ -1,4 +1,4 @@
-"""How far a bfloat16 gradient is from the float32 one, at a network's start."""
+"""Difference between the bfloat16 and float32 gradients of an untrained network."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class DeepParity:
 
 
 def precision_parity(network: nn.Module, images: Images) -> DeepParity:
-    """Compare both precisions; the network is left as it was."""
+    """Compare both precisions; the network is not changed."""
     gradients = [_gradient(network, images, rounded) for rounded in (False, True)]
     exact, rounded = gradients
     cosine = float(exact @ rounded / (exact.norm() * rounded.norm()).clamp_min(1e-30))
@@ -31,15 +31,15 @@ def precision_parity(network: nn.Module, images: Images) -> DeepParity:
 
 def _gradient(network: nn.Module, images: Images, rounded: bool) -> Tensor:
     was_training = network.training
-    network.eval()  # no dropout, no statistics moved
+    network.eval()  # no dropout, no update of statistics
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     device = parameters[0].device
     try:
         with torch.autocast(device.type, torch.bfloat16, enabled=rounded):
             logits = network(images.pixels[:SAMPLE].to(device))
         loss = functional.cross_entropy(two_columns(logits.float()), images.labels[:SAMPLE].to(device))
-        found = torch.autograd.grad(loss, parameters, allow_unused=True)
+        gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
     finally:
         network.train(was_training)
-    parts = [torch.zeros_like(p) if part is None else part for p, part in zip(parameters, found, strict=True)]
+    parts = [torch.zeros_like(p) if part is None else part for p, part in zip(parameters, gradients, strict=True)]
     return torch.cat([part.reshape(-1).double() for part in parts])

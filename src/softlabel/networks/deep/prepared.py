@@ -1,4 +1,4 @@
-"""A network that takes raw pixels: what is done to them first belongs to it, so it is saved and exported with it."""
+"""A network that takes raw pixels: the standardization of pixels is part of the network, saved and exported with it."""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ from softlabel.networks.deep.images import Images
 
 
 class Prepared(nn.Module):
-    """(pixels − mean)/spread of every channel, then the network."""
+    """Applies (pixels − mean)/spread to every channel, then the network."""
 
     mean: Tensor
     spread: Tensor
@@ -23,7 +23,7 @@ class Prepared(nn.Module):
 
 
 def prepared_for(network: nn.Module, images: Images) -> Prepared:
-    """A network with the mean and spread of these (training) images in front of it."""
+    """A network that standardizes pixels with the mean and spread of these (training) images first."""
     mean = images.pixels.mean((0, 2, 3))
     spread = images.pixels.std((0, 2, 3)).clamp_min(1e-6)
     return Prepared(network, mean, torch.where(spread > 1e-5, spread, torch.ones_like(spread)))

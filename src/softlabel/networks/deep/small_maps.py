@@ -1,11 +1,11 @@
-"""3 × 3 convolutions whose map is 2 × 2, as in the last stage of a VGG on 32 × 32 images: only products that count.
+"""3 × 3 convolutions of 2 × 2 maps, as in the last stage of a VGG on 32 × 32 images, without products with padding.
 
-A general convolution multiplies 9 taps for each of 4 outputs, and 20 of these 36 fall on the padding. Here output
-(i, j) is the sum over both input rows k of two neighbouring inputs times two neighbouring taps:
+A general convolution multiplies 9 taps for each of 4 outputs, and 20 of these 36 products are with the padding. Here
+output (i, j) is the sum over both input rows k of two neighboring inputs times two neighboring taps:
 
     y[i, j] = Σ_k x[k, :] · w[k − i + 1, 1 − j : 3 − j]
 
-With channels last all factors are views of inputs and weights: eight matrix products, exact, and nothing is copied.
+With channels last, all factors are views of inputs and weights: eight exact matrix products without copies.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from torch.nn import functional
 
 
 class Convolution(nn.Conv2d):
-    """A 3 × 3 convolution with padding 1 that takes the short way where the map is 2 × 2 and it is being trained."""
+    """A 3 × 3 convolution with padding 1 that uses the fast path for 2 × 2 maps in training."""
 
     def __init__(self, channels: int, size: int) -> None:
         super().__init__(channels, size, 3, padding=1)
@@ -24,8 +24,8 @@ class Convolution(nn.Conv2d):
     def forward(self, input: Tensor) -> Tensor:
         if self.training and input.device.type == "cpu" and input.shape[2:] == (2, 2):
             kind = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else input.dtype
-            found = _TwoByTwo.apply(input.to(kind), self.weight, kind)
-            return found if self.bias is None else found + self.bias.to(kind)[:, None, None]  # type: ignore[operator]
+            output = _TwoByTwo.apply(input.to(kind), self.weight, kind)
+            return output if self.bias is None else output + self.bias.to(kind)[:, None, None]  # type: ignore[operator]
         return functional.conv2d(input, self.weight, self.bias, padding=1)
 
 
@@ -35,18 +35,18 @@ class _TwoByTwo(torch.autograd.Function):
         images = x.permute(0, 2, 3, 1).contiguous()  # (n, 2, 2, c)
         taps = weight.detach().to(kind).permute(0, 2, 3, 1).contiguous()  # (o, 3, 3, c)
         n, size = len(images), len(taps)
-        found = images.new_empty(n, 2, 2, size)
+        output = images.new_empty(n, 2, 2, size)
         for i in (0, 1):
             for j in (0, 1):
                 first = images[:, 0].flatten(1) @ _pair(taps, 0, i, j).t()
-                found[:, i, j] = torch.addmm(first, images[:, 1].flatten(1), _pair(taps, 1, i, j).t())
+                output[:, i, j] = torch.addmm(first, images[:, 1].flatten(1), _pair(taps, 1, i, j).t())
         ctx.save_for_backward(images, taps)
-        return found.permute(0, 3, 1, 2)
+        return output.permute(0, 3, 1, 2)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
         images, taps = ctx.saved_tensors
-        given = gradients[0].to(images.dtype).permute(0, 2, 3, 1).contiguous()
+        upstream = gradients[0].to(images.dtype).permute(0, 2, 3, 1).contiguous()
         by_image = torch.zeros_like(images)
         by_taps = torch.zeros(taps.shape, dtype=torch.promote_types(taps.dtype, torch.float32))
         for k in (0, 1):
@@ -54,7 +54,7 @@ class _TwoByTwo(torch.autograd.Function):
             total = torch.zeros_like(row)
             for i in (0, 1):
                 for j in (0, 1):
-                    g = given[:, i, j]
+                    g = upstream[:, i, j]
                     total = torch.addmm(total, g, _pair(taps, k, i, j))
                     by_taps[:, k - i + 1, 1 - j : 3 - j] += (g.t() @ row).view(len(taps), 2, -1)
             by_image[:, k] = total.view_as(by_image[:, k])
@@ -62,5 +62,5 @@ class _TwoByTwo(torch.autograd.Function):
 
 
 def _pair(taps: Tensor, k: int, i: int, j: int) -> Tensor:
-    """Taps (o, 2c) that input row k meets for output (i, j); a view."""
+    """Taps (o, 2c) between input row k and output (i, j); a view."""
     return taps[:, k - i + 1, 1 - j : 3 - j].flatten(1)

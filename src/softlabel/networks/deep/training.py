@@ -1,8 +1,8 @@
-"""How a deep network is trained: Adam with L2, early stopping on validation data, the best weights restored.
+"""Training of deep networks: Adam with weight decay, early stopping on validation data, best weights restored.
 
-Fast on a processor: images in memory and channels last, augmentation on whole batches, products in bfloat16 where the
-processor has them (weights, moments and losses stay float32), Adam's update fused. An epoch's order, augmentation and
-dropout are drawn from the seed and the epoch's number alone.
+Fast on a CPU: images in memory with channels last, augmentation of entire batches, products in bfloat16 if the
+processor supports it (weights, moments and losses stay float32), fused updates of Adam. The order, augmentation and
+dropout of an epoch depend on the seed and the epoch's number only.
 """
 
 import hashlib
@@ -31,22 +31,48 @@ PRECISIONS = ("auto", "float32", "bfloat16")
 
 
 @dataclass(frozen=True)
-class Training:
-    """How long, how fast, in which precision.
+class DeepTraining:
+    """Settings of the training of a deep network.
 
-    patience    epochs without a better validation accuracy (or an equal one with smaller loss) after which it stops
-    decay       L2 of all weights, as Adam adds it to the gradient
-    clip        largest norm of a gradient
-    augment     shifts and flips of training images
-    views       how many augmented views of an image there are; None: another every epoch
-    precision   "float32", "bfloat16" products, or "auto": bfloat16 where the processor multiplies it
+    Parameters
+    ----------
+    epochs : int, default=100
+        Maximum number of epochs.
+    patience : int, default=20
+        Number of epochs without a better validation accuracy (or an equal accuracy with a smaller loss) after which the
+        training stops.
+    batch_size : int, default=128
+        Batch size.
+    learning_rate : float, default=1e-3
+        Learning rate of Adam.
+    weight_decay : float, default=5e-4
+        Weight decay (L2 penalty), added to the gradient.
+    clip : float, default=5.0
+        Maximum norm of a gradient.
+    augment : bool, default=False
+        Whether training images are randomly shifted and flipped.
+    views : int, optional
+        Number of augmented views of each image. Default: a new view in every epoch.
+    precision : {"auto", "float32", "bfloat16"}, default="auto"
+        Precision of products; "auto" is bfloat16 if the device supports it.
+    device : str, default="cpu"
+        "cpu", "cuda" or "cuda:N".
+    seed : int, default=0
+        Seed of order, augmentation and dropout.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> training = sl.DeepTraining(epochs=10, learning_rate=3e-4)
+    >>> training.batch_size, training.weight_decay
+    (128, 0.0005)
     """
 
     epochs: int = 100
     patience: int = 20
-    batch: int = 128
-    rate: float = 1e-3
-    decay: float = 5e-4
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    weight_decay: float = 5e-4
     clip: float = 5.0
     augment: bool = False
     views: int | None = None
@@ -55,12 +81,15 @@ class Training:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "patience", "batch"):
+        for name in ("epochs", "patience", "batch_size"):
             check_count(getattr(self, name), name)
         check_seed(self.seed)
-        for name in ("rate", "clip"):
+        for name in ("learning_rate", "clip"):
             check_positive(getattr(self, name), name)
-        require(0 <= self.decay <= LARGEST, f"decay must lie between 0 and {LARGEST:g}, got {self.decay}")
+        require(
+            0 <= self.weight_decay <= LARGEST,
+            f"weight_decay must lie between 0 and {LARGEST:g}, got {self.weight_decay}",
+        )
         if self.views is not None:
             check_count(self.views, "views")
             require(self.augment, "views need augment=True")
@@ -75,12 +104,12 @@ class Training:
 
     @property
     def rounded(self) -> bool:
-        """Whether products are in bfloat16."""
+        """Whether products are computed in bfloat16."""
         return self.precision == "bfloat16" or (self.precision == "auto" and has_bfloat16(self.device))
 
 
 def has_bfloat16(device: str) -> bool:
-    """Whether this device multiplies bfloat16 by itself."""
+    """Whether this device supports products in bfloat16."""
     if device.startswith("cuda"):
         return torch.cuda.is_bf16_supported()
     from torch.cpu import _is_avx512_bf16_supported
@@ -90,7 +119,7 @@ def has_bfloat16(device: str) -> bool:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Records of one epoch: mean training loss, and accuracy and loss on validation data."""
+    """Records of one epoch: mean training loss, validation accuracy and validation loss."""
 
     loss: float
     accuracy: float
@@ -99,7 +128,33 @@ class Epoch:
 
 @dataclass(frozen=True, eq=False)
 class DeepRun:
-    """A finished training; the network holds the weights of epoch `best` (from 1) and is in evaluation mode."""
+    """Result of `train_network`.
+
+    Attributes
+    ----------
+    network : torch.nn.Module
+        The network in evaluation mode, with the weights of the best epoch.
+    epochs : list of Epoch
+        Training loss, validation accuracy and validation loss of every epoch.
+    best : int
+        The best epoch, counted from 1.
+    accuracy : float
+        Validation accuracy of the best epoch.
+    stopped_early : bool
+        Whether the training stopped before the last epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> y = np.arange(40) % 2
+    >>> pixels = np.random.default_rng(0).random((40, 1, 8, 8)) + y[:, None, None, None]
+    >>> images = sl.Images.from_arrays(pixels, y)
+    >>> network = sl.build_network("vgg1+3", classes=2, image=(1, 8, 8), width_multiplier=0.1)
+    >>> run = sl.train_network(network, images, images, sl.DeepTraining(epochs=2, precision="float32"))
+    >>> len(run.epochs), run.best in (1, 2), run.stopped_early
+    (2, True, False)
+    """
 
     network: nn.Module
     epochs: list[Epoch] = field(default_factory=list)
@@ -112,43 +167,86 @@ def train_network(
     network: nn.Module,
     images: Images,
     validation: Images,
-    training: Training | None = None,
+    training: DeepTraining | None = None,
     objective: Objective = HARD,
     *,
     soft: SoftLabels | None = None,
     teacher: nn.Module | None = None,
     match: FeatureMatch | None = None,
     checkpoint: str | Path | None = None,
-    observe: Callable[[int, Epoch], None] | None = None,
+    callback: Callable[[int, Epoch], None] | None = None,
 ) -> DeepRun:
-    """Train a network in place.
+    """Train a deep network in place, with early stopping.
 
-    soft        where soft labels come from; needed where the objective has a soft share
-    teacher     a network whose features are matched, with `match` saying which
-    checkpoint  a file that holds the state after every epoch; training goes on from it
-    observe     called after every epoch
+    Parameters
+    ----------
+    network : torch.nn.Module
+        The network, see `build_network`. Its outputs are one logit per class, or one logit for two classes.
+    images : Images
+        Training images.
+    validation : Images
+        Validation images; the weights of the epoch with the best validation accuracy are kept.
+    training : DeepTraining, optional
+        Settings of the training.
+    objective : Objective, optional
+        Training objective. Default: hard labels.
+    soft : CachedLogits, ViewLogits or OnlineTeacher, optional
+        Source of soft labels, needed if `objective.soft_share` is positive; see `cached_logits`.
+    teacher : torch.nn.Module, optional
+        A network whose features are matched.
+    match : FeatureMatch, optional
+        The matched layers, needed if `objective.feature_weight` is positive.
+    checkpoint : str or Path, optional
+        File that stores the state after every epoch. If it exists, the training resumes from it.
+    callback : callable, optional
+        Called as `callback(epoch, record)` after every epoch.
+
+    Returns
+    -------
+    DeepRun
+        The network and the records of all epochs.
+
+    Raises
+    ------
+    InputError
+        If the arguments are inconsistent, or the checkpoint belongs to another training.
+    DivergedError
+        If the loss or the weights become infinite or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> y = np.arange(40) % 2
+    >>> pixels = np.random.default_rng(0).random((40, 1, 8, 8)) + y[:, None, None, None]
+    >>> images = sl.Images.from_arrays(pixels, y)
+    >>> network = sl.build_network("vgg1+3", classes=2, image=(1, 8, 8), width_multiplier=0.1)
+    >>> training = sl.DeepTraining(epochs=5, batch_size=8, precision="float32")
+    >>> run = sl.train_network(network, images.rows(range(30)), images.rows(range(30, 40)), training)
+    >>> len(run.epochs)
+    5
     """
-    lesson = Lesson(images, validation, training or Training(), objective, soft, teacher, match)
+    setup = TrainingSetup(images, validation, training or DeepTraining(), objective, soft, teacher, match)
     if teacher is not None:
-        teacher.to(lesson.training.device)
-    lesson.check(network.to(lesson.training.device))
-    return Trainer(network, lesson).run(None if checkpoint is None else Path(checkpoint), observe)
+        teacher.to(setup.training.device)
+    setup.check(network.to(setup.training.device))
+    return Trainer(network, setup).run(None if checkpoint is None else Path(checkpoint), callback)
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """What a network is trained on and how; the arguments of `train_network`."""
+class TrainingSetup:
+    """The data, settings and teacher of a training; the arguments of `train_network`."""
 
     images: Images
     validation: Images
-    training: Training
+    training: DeepTraining
     objective: Objective = HARD
     soft: SoftLabels | None = None
     teacher: nn.Module | None = None
     match: FeatureMatch | None = None
 
     def check(self, network: nn.Module) -> None:
-        """Refuse what does not fit together, before anything is trained."""
+        """Raise if the arguments are inconsistent, before anything is trained."""
         images, validation, objective = self.images, self.validation, self.objective
         require(
             validation.shape == images.shape and validation.classes == images.classes,
@@ -157,7 +255,7 @@ class Lesson:
         )
         require(
             not objective.needs_logits or self.soft is not None,
-            f"soft_share {objective.soft_share} needs soft labels; give a teacher's logits, or soft_share=0",
+            f"soft_share={objective.soft_share} needs soft labels; pass a teacher's logits, or use soft_share=0",
         )
         require(
             (objective.feature_weight > 0) == (self.match is not None)
@@ -174,29 +272,30 @@ class Lesson:
             ) from problem
         require(
             shape == (min(2, len(images)), images.classes),
-            f"the network answers with shape {shape} to {min(2, len(images))} images of {images.classes} classes",
+            f"the network's outputs have shape {shape} for {min(2, len(images))} images of {images.classes} classes",
         )
 
 
 class Trainer:
-    """One training and its state."""
+    """The state of one training."""
 
-    def __init__(self, network: nn.Module, lesson: Lesson) -> None:
-        training, match, teacher = lesson.training, lesson.match, lesson.teacher
+    def __init__(self, network: nn.Module, setup: TrainingSetup) -> None:
+        training, match, teacher = setup.training, setup.match, setup.teacher
         self.network = network.to(training.device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
-        self.lesson, self.training, self.images = lesson, training, lesson.images
+        self.setup, self.training, self.images = setup, training, setup.images
         self.taps = (
             [] if match is None or teacher is None
             else [Tap(network, match.student_layer), Tap(teacher, match.teacher_layer)]
         )  # fmt: skip
-        self.optimiser = torch.optim.Adam(
-            self.network.parameters(), training.rate, weight_decay=training.decay, fused=True
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(), training.learning_rate, weight_decay=training.weight_decay, fused=True
         )
         self.epochs: list[Epoch] = []
         self.best = 0
         self.best_weights = self._copy()
 
-    def run(self, checkpoint: Path | None, observe: Callable[[int, Epoch], None] | None) -> DeepRun:
+    def run(self, checkpoint: Path | None, callback: Callable[[int, Epoch], None] | None) -> DeepRun:
+        """Train until the last epoch or until the patience is exhausted."""
         belongs_to = {} if checkpoint is None else self._belongs_to()
         if checkpoint is not None:
             self._resume(checkpoint, belongs_to)
@@ -205,9 +304,9 @@ class Trainer:
                 self._epoch(len(self.epochs))
                 if checkpoint is not None:
                     state = {"belongs_to": belongs_to, "best": self.best, "epochs": [asdict(e) for e in self.epochs]}
-                    write_checkpoint(checkpoint, self.network, self.best_weights, self.optimiser, state)
-                if observe is not None:
-                    observe(len(self.epochs), self.epochs[-1])
+                    write_checkpoint(checkpoint, self.network, self.best_weights, self.optimizer, state)
+                if callback is not None:
+                    callback(len(self.epochs), self.epochs[-1])
         finally:
             for tap in self.taps:
                 tap.close()
@@ -225,60 +324,60 @@ class Trainer:
         view = number if self.training.views is None else number % self.training.views
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream(self.training.seed, number, 3).initial_seed())
-            for places in self._batches(number):
-                total += self.step(places, view) * len(places)
+            for indices in self._batches(number):
+                total += self.step(indices, view) * len(indices)
         mean = float(total) / len(self.images)
         if not math.isfinite(mean):
-            raise DivergedError(f"training left the finite numbers in epoch {number + 1}; take a smaller rate")
-        logits = network_logits(self.network, self.lesson.validation.pixels, self.training.device)
+            raise DivergedError(f"training diverged in epoch {number + 1}: use a smaller learning rate")
+        logits = network_logits(self.network, self.setup.validation.pixels, self.training.device)
         if not bool(torch.isfinite(logits).all()):
-            raise DivergedError(f"the weights left the finite numbers in epoch {number + 1}; take a smaller rate")
-        found = score_logits(logits, self.lesson.validation.labels)
-        self.epochs.append(Epoch(mean, found.accuracy, found.loss))
+            raise DivergedError(f"the weights diverged in epoch {number + 1}: use a smaller learning rate")
+        scores = score_logits(logits, self.setup.validation.labels)
+        self.epochs.append(Epoch(mean, scores.accuracy, scores.loss))
         if self._is_best():
             self.best, self.best_weights = len(self.epochs), self._copy()
 
     def _batches(self, number: int) -> list[Tensor]:
-        """An epoch's batches; a last one of a single image joins the one before, since normalisation needs two."""
-        batches = list(self.images.order(self.training.seed, number).split(self.training.batch))
+        """The batches of an epoch; a last batch of one image joins the previous one (batch normalization needs two)."""
+        batches = list(self.images.order(self.training.seed, number).split(self.training.batch_size))
         if len(batches) > 1 and len(batches[-1]) == 1:
             batches[-2:] = [torch.cat(batches[-2:])]
         return batches
 
-    def step(self, places: Tensor, view: int) -> Tensor:
-        """One update; its loss."""
+    def step(self, indices: Tensor, view: int) -> Tensor:
+        """One step on the images with these indices; returns the loss."""
         training = self.training
-        pixels = self.images.pixels[places]
+        pixels = self.images.pixels[indices]
         if training.augment:
-            pixels = augment(pixels, places, len(self.images), training.seed, view)
-        taught = None
-        if self.lesson.objective.needs_logits:
-            assert self.lesson.soft is not None
-            taught = self.lesson.soft.for_batch(places, pixels, view).to(training.device)
+            pixels = augment(pixels, indices, len(self.images), training.seed, view)
+        teacher_logits = None
+        if self.setup.objective.needs_logits:
+            assert self.setup.soft is not None
+            teacher_logits = self.setup.soft.for_batch(indices, pixels, view).to(training.device)
         pixels = pixels.to(training.device, memory_format=torch.channels_last)
-        labels = self.images.labels[places].to(training.device)
+        labels = self.images.labels[indices].to(training.device)
         rounding = torch.autocast(training.device.split(":")[0], torch.bfloat16) if training.rounded else nullcontext()
         with rounding:
             logits = self.network(pixels)
-        loss = self.lesson.objective.loss(two_columns(logits.float()), labels, taught)
-        if self.lesson.match is not None:
-            loss = loss + self.lesson.objective.feature_weight * self._features(pixels)
-        self.optimiser.zero_grad(set_to_none=True)
+        loss = self.setup.objective.loss(two_columns(logits.float()), labels, teacher_logits)
+        if self.setup.match is not None:
+            loss = loss + self.setup.objective.feature_weight * self._features(pixels)
+        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), training.clip)
-        self.optimiser.step()
+        self.optimizer.step()
         return loss.detach().double().cpu()
 
     def _features(self, pixels: Tensor) -> Tensor:
-        assert self.lesson.teacher is not None
-        assert self.lesson.match is not None
-        teacher, was_training = self.lesson.teacher, self.lesson.teacher.training
+        assert self.setup.teacher is not None
+        assert self.setup.match is not None
+        teacher, was_training = self.setup.teacher, self.setup.teacher.training
         teacher.eval()
         with torch.no_grad():
             teacher(pixels)
         teacher.train(was_training)
-        own, known = (tap.take() for tap in self.taps)
-        return feature_loss(own, known, self.lesson.match.seed)
+        own, target = (tap.take() for tap in self.taps)
+        return feature_loss(own, target, self.setup.match.seed)
 
     def _is_best(self) -> bool:
         if self.best == 0:
@@ -290,25 +389,25 @@ class Trainer:
         return {name: value.detach().clone() for name, value in self.network.state_dict().items()}
 
     def _belongs_to(self) -> dict[str, Any]:
-        """What a checkpoint must share with this training."""
-        labels = torch.cat([self.images.labels, self.lesson.validation.labels]).numpy()
+        """What a checkpoint and this training must have in common."""
+        labels = torch.cat([self.images.labels, self.setup.validation.labels]).numpy()
         return {
             "settings": asdict(self.training) | {"epochs": None, "patience": None},
-            "objective": asdict(self.lesson.objective),
-            "images": [self.images.fingerprint, self.lesson.validation.fingerprint],
+            "objective": asdict(self.setup.objective),
+            "images": [self.images.fingerprint, self.setup.validation.fingerprint],
             "labels": hashlib.sha256(labels.data).hexdigest()[:20],
-            "start": network_fingerprint(self.network),
-            "soft": None if self.lesson.soft is None else self.lesson.soft.identity,
-            "match": None if self.lesson.match is None else asdict(self.lesson.match),
-            "matched": None if self.lesson.teacher is None else network_fingerprint(self.lesson.teacher),
+            "init": network_fingerprint(self.network),
+            "soft": None if self.setup.soft is None else self.setup.soft.identity,
+            "match": None if self.setup.match is None else asdict(self.setup.match),
+            "matched": None if self.setup.teacher is None else network_fingerprint(self.setup.teacher),
         }
 
     def _resume(self, checkpoint: Path, belongs_to: dict[str, Any]) -> None:
-        held = read_checkpoint(checkpoint, belongs_to)
-        if held is None:
+        stored = read_checkpoint(checkpoint, belongs_to)
+        if stored is None:
             return
-        self.network.load_state_dict(held.network)
-        restore_moments(self.optimiser, held.moments)
-        self.best_weights = {name: value.to(self.training.device) for name, value in held.best.items()}
-        self.best = held.state["best"]
-        self.epochs = [Epoch(**epoch) for epoch in held.state["epochs"]]
+        self.network.load_state_dict(stored.network)
+        restore_moments(self.optimizer, stored.moments)
+        self.best_weights = {name: value.to(self.training.device) for name, value in stored.best.items()}
+        self.best = stored.state["best"]
+        self.epochs = [Epoch(**epoch) for epoch in stored.state["epochs"]]

@@ -1,17 +1,17 @@
 """VGG c+3: c convolutions of 3 × 3 and three fully connected layers, for images of any size (Simonyan and Zisserman).
 
-Theirs, for 224 × 224: five stages of 64, 128, 256, 512, 512 channels, each ended by a max-pool of 2 × 2; then 4096,
-4096 and the classes, with dropout 0.5. Configuration A ("VGG 11") is 8+3: 1, 1, 2, 2, 2 convolutions in the stages.
-Here, for smaller images:
+The original networks, for images of 224 × 224 pixels, have five stages of 64, 128, 256, 512, 512 channels, each
+followed by a max-pool of 2 × 2, then layers of 4096 and 4096 units and the classes, with dropout 0.5. Configuration A
+("VGG 11") is 8+3: 1, 1, 2, 2, 2 convolutions in the stages. For smaller images, this implementation differs:
 
-- c convolutions fill the stages of A in order; with c < 8 they are the first c (2+3 is 64, pool, 128, pool), with c > 8
-  further ones go to the last stages first (13+3 is 2, 2, 3, 3, 3 as their configuration D).
-- Full layers have 512 units, an eighth of theirs, as the side of a CIFAR image is a seventh of theirs.
-- Weights start as He and others have it for ReLU, N(0, 2/fan-in), biases at 0. (Theirs: N(0, 0.01²), deep ones started
-  from trained shallow ones; they note that a scaled start makes that unnecessary.)
-- Pooling stands before ReLU: the two commute, and ReLU then has a quarter of the work.
+- c convolutions fill the stages of A in order. With c < 8 they are the first c (2+3 is 64, pool, 128, pool); with c > 8
+  the additional ones go to the last stages first (13+3 is 2, 2, 3, 3, 3, the original configuration D).
+- Fully connected layers have 512 units, an eighth of the original; the side of a CIFAR image is a seventh.
+- Weights are initialized for ReLU (He and others), N(0, 2/fan-in), biases with 0. (Original: N(0, 0.01²), with deep
+  networks initialized from trained shallow ones, which a scaled initialization makes unnecessary.)
+- Pooling comes before ReLU: the two commute, and ReLU then has a quarter of the work.
 
-`width` multiplies every number of channels and units.
+`width_multiplier` multiplies every number of channels and units.
 """
 
 import math
@@ -25,20 +25,18 @@ from softlabel.networks.deep.small_maps import Convolution
 CHANNELS = (64, 128, 256, 512, 512)
 UNITS = 512
 FEW = ((0, 1), (1, 1), (2, 2), (3, 2), (4, 2))  # stage, convolutions of configuration A
-ORDER = (4, 3, 2, 1, 0)  # stages that further convolutions go to
+ORDER = (4, 3, 2, 1, 0)  # stages that additional convolutions go to
 
 
 def stage_counts(convolutions: int) -> list[int]:
-    """How many convolutions each stage has; empty stages at the end are left out."""
+    """Number of convolutions of each stage, without empty stages at the end."""
     require(1 <= convolutions <= 19, f"VGG c+3 needs 1 to 19 convolutions, got {convolutions}")
     counts, left = [], convolutions
     for _, most in FEW:
         counts.append(min(most, left))
         left -= counts[-1]
-    place = 0
-    while left > 0:
-        counts[ORDER[place % len(ORDER)]] += 1
-        left, place = left - 1, place + 1
+    for extra in range(left):
+        counts[ORDER[extra % len(ORDER)]] += 1
     return [count for count in counts if count > 0]
 
 
@@ -50,51 +48,51 @@ class VGG(nn.Module):
         convolutions: int,
         classes: int,
         image: tuple[int, int, int] = (3, 32, 32),
-        width: float = 1.0,
+        width_multiplier: float = 1.0,
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        require(width > 0, f"width must be positive, got {width}")
+        require(width_multiplier > 0, f"width_multiplier must be positive, got {width_multiplier}")
         require(0 <= dropout < 1, f"dropout must lie in [0, 1), got {dropout}")
         require(classes >= 2, f"classes must be at least 2, got {classes}")
         counts = stage_counts(convolutions)
-        channels, height, breadth = image
+        channels, rows, columns = image
         smallest = 2 ** len(counts)
         require(
-            min(height, breadth) >= smallest,
-            f"VGG {convolutions}+3 halves images {len(counts)} times and needs {smallest} × {smallest} pixels or more, "
-            f"got {height} × {breadth}",
+            min(rows, columns) >= smallest,
+            f"VGG {convolutions}+3 halves images {len(counts)} times and needs at least {smallest} × {smallest} "
+            f"pixels, got {rows} × {columns}",
         )
         layers: list[nn.Module] = []
         for count, base in zip(counts, CHANNELS, strict=False):
-            size = scaled(base, width)
-            for place in range(count):
+            size = scaled(base, width_multiplier)
+            for index in range(count):
                 layers.append(Convolution(channels, size))
-                if place == count - 1:
+                if index == count - 1:
                     layers.append(nn.MaxPool2d(2))
                 layers.append(nn.ReLU(inplace=True))
                 channels = size
-            height, breadth = height // 2, breadth // 2
+            rows, columns = rows // 2, columns // 2
         self.features = nn.Sequential(*layers)
-        units = scaled(UNITS, width)
+        units = scaled(UNITS, width_multiplier)
         self.classifier = nn.Sequential(
-            nn.Linear(channels * height * breadth, units), nn.ReLU(inplace=True), nn.Dropout(dropout),
+            nn.Linear(channels * rows * columns, units), nn.ReLU(inplace=True), nn.Dropout(dropout),
             nn.Linear(units, units), nn.ReLU(inplace=True), nn.Dropout(dropout),
             nn.Linear(units, classes),
         )  # fmt: skip
-        start_for_relu(self)
+        initialize_for_relu(self)
 
     def forward(self, images: Tensor) -> Tensor:
         return self.classifier(torch.flatten(self.features(images), 1))
 
 
-def scaled(number: int, width: float) -> int:
-    """A number of channels or units times the width, at least 1."""
-    return max(1, round(number * width))
+def scaled(number: int, width_multiplier: float) -> int:
+    """A number of channels or units times the multiplier, at least 1."""
+    return max(1, round(number * width_multiplier))
 
 
-def start_for_relu(network: nn.Module) -> None:
-    """N(0, 2/fan-in) for weights, 0 for biases; 1 and 0 for normalisations."""
+def initialize_for_relu(network: nn.Module) -> None:
+    """Draw weights from N(0, 2/fan-in) and set biases to 0; normalizations keep 1 and 0."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             fan_in = module.weight[0].numel()

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from softlabel.networks.starts import STARTS, draw_start
+from softlabel.networks.initialization import INITS, draw_init
 
 
-@pytest.mark.parametrize("start", STARTS)
-def test_a_seed_means_one_start(start):
-    first = draw_start(start, width=6, inputs=5, outputs=3, seed=4)
-    again = draw_start(start, width=6, inputs=5, outputs=3, seed=4)
-    other = draw_start(start, width=6, inputs=5, outputs=3, seed=5)
+@pytest.mark.parametrize("init", INITS)
+def test_a_seed_means_one_initialization(init):
+    first = draw_init(init, width=6, inputs=5, outputs=3, seed=4)
+    again = draw_init(init, width=6, inputs=5, outputs=3, seed=4)
+    other = draw_init(init, width=6, inputs=5, outputs=3, seed=5)
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one, two)
     assert not np.array_equal(first[0], other[0])
@@ -18,14 +18,14 @@ def test_a_seed_means_one_start(start):
 
 
 def test_symmetric_pairs_share_weights_and_oppose_signs():
-    hidden, output = draw_start("symmetric", width=8, inputs=3, outputs=2)
+    hidden, output = draw_init("symmetric", width=8, inputs=3, outputs=2)
     np.testing.assert_array_equal(hidden[:4], hidden[4:])
     np.testing.assert_array_equal(output[:, :4], -output[:, 4:])
 
 
-@pytest.mark.parametrize(("start", "spread"), [("symmetric", 1), ("gaussian", 1), ("he", 0.02**0.5), ("glorot", None)])
-def test_spreads(start, spread):
-    hidden, _ = draw_start(start, width=400, inputs=100)
+@pytest.mark.parametrize(("init", "spread"), [("symmetric", 1), ("gaussian", 1), ("he", 0.02**0.5), ("glorot", None)])
+def test_spreads(init, spread):
+    hidden, _ = draw_init(init, width=400, inputs=100)
     spread = (6 / 500) ** 0.5 / 3**0.5 if spread is None else spread
     assert hidden.std() == pytest.approx(spread, rel=0.03)
     assert abs(hidden.mean()) < 0.02 * spread

@@ -1,7 +1,7 @@
-"""Where training starts: hidden weights W(0), width × inputs, and output signs a, outputs × width.
+"""Initializations: hidden weights W(0), (width, inputs), and output signs a, (outputs, width).
 
-All draws come from one NumPy generator seeded by the student's seed, in float64, so a seed means the same start on
-every machine and in every precision.
+All draws come from one NumPy generator seeded by the student's seed, in float64, so that a seed means the same
+initialization on every machine and in every precision.
 
 | name | hidden weights | output signs |
 | --- | --- | --- |
@@ -27,29 +27,27 @@ _HIDDEN: dict[str, Draw] = {
     "he": lambda rng, width, inputs: rng.standard_normal((width, inputs)) * math.sqrt(2 / inputs),
     "glorot": lambda rng, width, inputs: rng.uniform(-1, 1, (width, inputs)) * math.sqrt(6 / (inputs + width)),
 }
-STARTS = tuple(_HIDDEN)
+INITS = tuple(_HIDDEN)
 
 
-def check_start(start: str, width: int) -> None:
-    """Raise unless the start exists and can have this width."""
-    if start not in _HIDDEN:
-        raise unknown("start", start, STARTS)
-    if start == "symmetric" and width % 2:
+def check_init(init: str, width: int) -> None:
+    """Raise unless the initialization exists and is defined for this width."""
+    if init not in _HIDDEN:
+        raise unknown("init", init, INITS)
+    if init == "symmetric" and width % 2:
         raise InputError(
-            f"width must be even with the symmetric start (its neurons come in pairs), got {width}; "
-            f"use {width + 1}, or start='gaussian'"
+            f"width must be even with init='symmetric' (its neurons come in pairs), got {width}; "
+            f"use {width + 1}, or init='gaussian'"
         )
 
 
-def draw_start(
-    start: str, *, width: int, inputs: int, outputs: int = 1, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
+def draw_init(init: str, *, width: int, inputs: int, outputs: int = 1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Hidden weights (width, inputs) and output signs (outputs, width) of one student."""
-    check_start(start, width)
-    check_memory(2 * width * (inputs + outputs), f"a network of {width:,} neurons", "take fewer neurons")
+    check_init(init, width)
+    check_memory(2 * width * (inputs + outputs), f"a network of {width:,} neurons", "use fewer neurons")
     rng = np.random.default_rng(seed)
-    hidden = _HIDDEN[start](rng, width, inputs)
-    if start == "symmetric":
+    hidden = _HIDDEN[init](rng, width, inputs)
+    if init == "symmetric":
         half = rng.choice((-1.0, 1.0), size=(outputs, width // 2))
         return hidden, np.concatenate([half, -half], axis=1)
     return hidden, rng.choice((-1.0, 1.0), size=(outputs, width))
