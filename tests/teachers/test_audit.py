@@ -13,8 +13,9 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError
-from softlabel.teachers.answers import TeacherAnswers, floored
 from softlabel.teachers.audit import audit_teacher, best_temperature, log_loss
+from softlabel.teachers.predictions import TeacherPredictions
+from softlabel.teachers.reading import log_probabilities
 
 
 def made(rows=1500, classes=3, sharpness=2.0, seed=0):
@@ -23,11 +24,11 @@ def made(rows=1500, classes=3, sharpness=2.0, seed=0):
     z = sharpness * rng.normal(size=(rows, classes))
     y = np.array([rng.choice(classes, p=p) for p in softmax(z, axis=1)])
     names = np.array([f"c{k}" for k in range(classes)])
-    return Problem.of(z, names[y]), z
+    return Problem.from_arrays(z, names[y]), z
 
 
 def audit(problem, logits, **more):
-    return audit_teacher(problem, TeacherAnswers(np.asarray(logits, dtype=np.float64), "t", "logits", **more))
+    return audit_teacher(problem, TeacherPredictions(np.asarray(logits, dtype=np.float64), "t", "logits", **more))
 
 
 def warned(problem, logits, words, **more):
@@ -61,8 +62,8 @@ def test_the_numbers_are_right():
     problem, z = made()
     found = audit(problem, z)
     for part, scores in found.parts.items():
-        rows = problem.parts[part]
-        p, truth = softmax(z[rows], axis=1), problem.labels[rows]
+        rows = problem.part(part).rows
+        p, truth = softmax(z[rows], axis=1), problem.y[rows]
         assert scores.rows == len(rows)
         assert scores.accuracy == pytest.approx(accuracy_score(truth, p.argmax(axis=1)))
         assert scores.loss == pytest.approx(sklearn_log_loss(truth, p))
@@ -74,9 +75,9 @@ def test_the_numbers_are_right():
 @given(st.floats(0.2, 5))
 def test_the_best_temperature_undoes_a_scale(factor):
     problem, z = made(400)
-    plain = best_temperature(z, problem.labels)
-    assert best_temperature(z * factor, problem.labels) == pytest.approx(plain * factor, rel=1e-2)
-    around = [log_loss(z / (plain * s), problem.labels) for s in (0.9, 1.0, 1.1)]
+    plain = best_temperature(z, problem.y)
+    assert best_temperature(z * factor, problem.y) == pytest.approx(plain * factor, rel=1e-2)
+    around = [log_loss(z / (plain * s), problem.y) for s in (0.9, 1.0, 1.1)]
     assert around[1] == min(around)
 
 
@@ -91,32 +92,32 @@ def test_disagreements_are_counted_and_placed_in_the_users_file():
     problem = replace(problem, rows=np.arange(300) * 2 + 100, file_rows=1000)
     found = audit(problem, z).disagreement
     said = z.argmax(axis=1)
-    wrong = np.flatnonzero(said != problem.labels)
+    wrong = np.flatnonzero(said != problem.y)
     assert found.rows == len(wrong)
     assert found.share == pytest.approx(len(wrong) / 300)
     assert sum(count for _, _, count in found.pairs) == len(wrong)
     assert [pair[2] for pair in found.pairs] == sorted((pair[2] for pair in found.pairs), reverse=True)
     given, said_name, count = found.pairs[0]
-    both = (problem.labels == int(given[1])) & (said == int(said_name[1]))
+    both = (problem.y == int(given[1])) & (said == int(said_name[1]))
     assert both.sum() == count
     p = softmax(z, axis=1).max(axis=1)
     surest = wrong[np.argmax(p[wrong])]
     row, given, said_name, probability = found.confident[0]
     assert row == surest * 2 + 101
-    assert (given, said_name) == (f"c{problem.labels[surest]}", f"c{said[surest]}")
+    assert (given, said_name) == (f"c{problem.y[surest]}", f"c{said[surest]}")
     assert probability == pytest.approx(p[surest])
     assert len(found.confident) == 10
 
 
 def test_a_teacher_that_always_agrees():
     problem, _ = made(300)
-    found = audit(problem, 4 * np.eye(3)[problem.labels]).disagreement
+    found = audit(problem, 4 * np.eye(3)[problem.y]).disagreement
     assert (found.rows, found.share, found.pairs, found.confident) == (0, 0, (), ())
 
 
 def test_the_document_is_json():
     problem, z = made(300)
-    document = json.loads(json.dumps(audit(problem, 10 * z).document()))
+    document = json.loads(json.dumps(audit(problem, 10 * z).to_dict()))
     assert set(document) == {
         "description", "parts", "disagreement", "temperature", "tempered_loss", "warnings"
     }  # fmt: skip
@@ -130,17 +131,17 @@ def test_the_document_is_json():
 
 def test_parts_of_which_nothing_is_known():
     problem, z = made()
-    z[problem.parts["test"]] = np.nan
-    z[problem.parts["train"][:100]] = np.nan
+    z[problem.test.rows] = np.nan
+    z[problem.train.rows[:100]] = np.nan
     found = audit(problem, z)
     assert found.parts["test"] is None
     assert found.parts["train"].rows == 800
-    assert found.document()["parts"]["test"] is None
+    assert found.to_dict()["parts"]["test"] is None
     assert found.warnings == ()
-    z[problem.parts["validation"]] = np.nan
+    z[problem.validation.rows] = np.nan
     found = audit(problem, z)
     assert (found.temperature, found.tempered_loss, found.warnings) == (None, None, ())
-    with pytest.raises(InputError, match="said nothing of any row"):
+    with pytest.raises(InputError, match="no prediction for any row"):
         audit(problem, np.full_like(z, np.nan))
     with pytest.raises(InputError, match=r"shape \(1500, 2\), the problem \(1500, 3\)"):
         audit(problem, np.zeros((1500, 2)))
@@ -149,30 +150,30 @@ def test_parts_of_which_nothing_is_known():
 def test_no_better_than_the_most_frequent_class():
     problem, z = made(classes=2, sharpness=1)
     shuffled = z[np.random.default_rng(1).permutation(len(z))]
-    rare = replace(problem, labels=(np.arange(1500) % 4 == 0).astype(np.int64))
-    warnings = warned(rare, shuffled, "no better than always saying 'c0' (7")
-    assert any("worse than that of the classes' shares alone" in warning for warning in warnings)
+    rare = replace(problem, y=(np.arange(1500) % 4 == 0).astype(np.int64))
+    warnings = warned(rare, shuffled, "no better than always predicting 'c0' (7")
+    assert any("worse than that of the class frequencies alone" in warning for warning in warnings)
 
 
 def test_worse_than_the_shares_of_the_classes():
     problem, z = made(sharpness=1)
-    assert not any("shares" in warning for warning in audit(problem, z).warnings)
-    warned(problem, 12 * z, "worse than that of the classes' shares alone")
+    assert not any("frequencies" in warning for warning in audit(problem, z).warnings)
+    warned(problem, 12 * z, "worse than that of the class frequencies alone")
 
 
 def test_practically_hard():
     problem, _ = made(sharpness=8)
-    said = problem.labels.copy()
+    said = problem.y.copy()
     said[::50] = (said[::50] + 1) % 3
     warned(problem, 12 * np.eye(3)[said], "soft labels this hard teach what hard labels teach")
-    warned(problem, floored(np.eye(3)[said]), "practically hard")
+    warned(problem, log_probabilities(np.eye(3)[said]), "practically hard")
 
 
 def test_collapsed():
     problem, z = made()
-    warned(problem, z + np.array([9.0, 0.0, 0.0]), "says 'c0' for 99.9% of the rows, the data have 3")
-    warned(problem, np.tile([0.5, 0.2, 0.1], (1500, 1)), "says the same of every row: it has collapsed")
-    lone = replace(problem, labels=(np.arange(1500) % 300 == 0).astype(np.int64))
+    warned(problem, z + np.array([9.0, 0.0, 0.0]), "predicts 'c0' for 99.9% of the rows, but only 3")
+    warned(problem, np.tile([0.5, 0.2, 0.1], (1500, 1)), "predicts the same for every row: it has collapsed")
+    lone = replace(problem, y=(np.arange(1500) % 300 == 0).astype(np.int64))
     z = np.random.default_rng(0).normal(size=(1500, 3)) + np.array([5.5, 0.0, 0.0])
     assert not any("collapsed" in warning for warning in audit(lone, z).warnings)
 
@@ -187,10 +188,10 @@ def test_over_and_underconfident(factor, how):
 
 def test_memorised():
     problem, z = made(sharpness=1)
-    train = problem.parts["train"]
-    z[train] = 3 * np.eye(3)[problem.labels[train]]
-    warned(problem, z, "has memorised the training rows (accuracy 100.0% there")
-    assert not any("memorised" in warning for warning in audit(problem, z, out_of_fold=True).warnings)
+    train = problem.train.rows
+    z[train] = 3 * np.eye(3)[problem.y[train]]
+    warned(problem, z, "has memorized the training rows (accuracy 100.0% there")
+    assert not any("memorized" in warning for warning in audit(problem, z, out_of_fold=True).warnings)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 8])
@@ -209,6 +210,18 @@ def test_a_teacher_that_is_rightly_unsure_is_not_called_softmaxed_twice():
 
 def test_a_teacher_that_is_never_wrong_may_have_seen_the_test():
     problem, _ = made()
-    known = 4 * np.eye(3)[problem.labels]
+    known = 4 * np.eye(3)[problem.y]
     warned(problem, known, "fitted on them")
     assert not any("fitted on them" in warning for warning in audit(problem, known, out_of_fold=True).warnings)
+
+
+def test_a_notebook_and_a_console_show_the_audit():
+    problem, z = made(300)
+    found = audit(problem, z)
+    assert repr(found).startswith("<TeacherAudit: train accuracy ")
+    assert repr(found).endswith("; no warnings>")
+    html = audit(problem, np.tile([0.5, 0.2, 0.1], (300, 1)))._repr_html_()
+    assert "<td>60</td>" in html
+    assert "<li>the teacher predicts the same for every row" in html
+    named = TeacherPredictions(z, "<script>", "logits")
+    assert "<script>" not in audit_teacher(problem, named)._repr_html_()

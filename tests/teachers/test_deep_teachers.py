@@ -1,4 +1,4 @@
-"""Teachers in ONNX files and files of logits: right answers, and clear words for wrong files."""
+"""Teachers in ONNX files and files of logits: right predictions, and clear messages for wrong files."""
 
 import numpy as np
 import onnx
@@ -52,7 +52,7 @@ def test_probabilities_become_logits(tmp_path):
     teacher = OnnxTeacher(tmp_path / "t.onnx", 2)
     truth = torch.from_numpy(held.pixels.reshape(60, -1).numpy() @ table).softmax(1)
     assert teacher(held.pixels).softmax(1).numpy() == pytest.approx(truth.numpy(), abs=1e-4)
-    assert teacher.kind == "probabilities"
+    assert teacher.reading.kind == "probabilities"
 
 
 def test_channels_last_flat_and_scaled_inputs(tmp_path):
@@ -75,17 +75,17 @@ def test_one_output_for_two_classes(tmp_path):
 
 
 def test_log_odds_that_look_like_probabilities_at_first(tmp_path):
-    """The kind of answers is decided over all images, not by the first few of them."""
+    """The kind of predictions is decided by all images, not by the first few of them."""
     table = linear_model(tmp_path / "t.onnx", 64, 1, shape=("n", 1, 8, 8))
     held = images()
     z = held.pixels.reshape(60, -1).numpy() @ table
     first = np.argsort(np.abs(z[:, 0] - 0.5))
     held = held.rows(first.copy())
     teacher = OnnxTeacher(tmp_path / "t.onnx", 2)
-    assert teacher.decide(held.pixels) == "logits"
+    assert teacher.decide(held.pixels).kind == "logits"
     found = teacher(held.pixels[:2])
     assert (found[:, 1] - found[:, 0]).numpy() == pytest.approx(z[first[:2], 0], abs=1e-4)
-    assert OnnxTeacher(tmp_path / "t.onnx", 2, kind="logits").decide(held.pixels[:2]) == "logits"
+    assert OnnxTeacher(tmp_path / "t.onnx", 2, kind="logits").decide(held.pixels[:2]).kind == "logits"
     with pytest.raises(InputError, match="logits or probabilities"):
         OnnxTeacher(tmp_path / "t.onnx", 2, kind="classes")
 
@@ -113,7 +113,7 @@ def test_onnx_files_that_do_not_fit(tmp_path):
     linear_model(tmp_path / "t.onnx", 64, 2, shape=("n", 1, 8, 8))
     with pytest.raises(InputError, match=r"takes inputs of shape \('n', 1, 8, 8\), images are \(1, 6, 6\)"):
         OnnxTeacher(tmp_path / "t.onnx", 2)(images(size=6).pixels)
-    with pytest.raises(InputError, match=r"answers with 2 columns; the data have 3 classes"):
+    with pytest.raises(InputError, match=r"returns 2 columns; the data have 3 classes"):
         OnnxTeacher(tmp_path / "t.onnx", 3)(images().pixels)
     with pytest.raises(InputError, match="has no output 'y'; there are z"):
         OnnxTeacher(tmp_path / "t.onnx", 2, output="y")
@@ -127,7 +127,7 @@ def test_logits_are_bound_to_their_images_and_teacher(tmp_path):
     found = cached_logits(net, images())
     save_logits(tmp_path / "l.safetensors", found, "mine")
     assert torch.equal(load_logits(tmp_path / "l.safetensors", images(), "mine").logits, found.logits)
-    with pytest.raises(InputError, match="on other images, or in another order"):
+    with pytest.raises(InputError, match="on other images or in another order"):
         load_logits(tmp_path / "l.safetensors", images(seed=1))
     with pytest.raises(InputError, match="of another teacher"):
         load_logits(tmp_path / "l.safetensors", images(), "yours")
@@ -147,7 +147,7 @@ def test_npy_logits(tmp_path):
         ("rows", table[:50], r"shape \(50, 2\), there are 60 images"),
         ("columns", np.zeros((60, 3), np.float32), r"shape \(60, 3\)"),
         ("nan", np.full((60, 2), np.nan, np.float32), "not finite"),
-        ("whole", np.zeros((60, 2), np.int64), "numbers with a fraction"),
+        ("whole", np.zeros((60, 2), np.int64), "floating-point numbers"),
     ):
         np.save(tmp_path / f"{name}.npy", wrong)
         with pytest.raises(InputError, match=message):
@@ -188,3 +188,33 @@ def test_a_networks_fingerprint_is_of_its_weights():
         next(iter(first.parameters())).add_(1e-6)
     assert network_fingerprint(first) != network_fingerprint(same)
     assert isinstance(first, nn.Module)
+
+
+def test_probabilities_of_images_with_broken_rows_are_refused(tmp_path):
+    table = np.full((60, 2), 0.5, np.float32)
+    table[7] = [0.5, 0.9]
+    np.save(tmp_path / "p.npy", table)
+    with pytest.raises(InputError, match=r"most rows add up to 1 as probabilities do, yet there is 1.4 \(row 8\)"):
+        load_logits(tmp_path / "p.npy", images())
+    assert load_logits(tmp_path / "p.npy", images(), kind="logits").logits[7].tolist() == pytest.approx([0.5, 0.9])
+
+
+def test_computed_logits_are_never_read_again(tmp_path):
+    """Logits that happen to look like probabilities are the same before and after they were stored."""
+    first = remembered_logits(tmp_path, lambda pixels: torch.full((len(pixels), 2), 0.5), "a", images())
+    second = remembered_logits(tmp_path, lambda pixels: torch.zeros(len(pixels), 2), "a", images())
+    assert torch.equal(first.logits, second.logits)
+
+
+def test_class_names_of_an_image_model_order_its_columns(tmp_path):
+    net = network(seed=3).eval()
+    export_onnx(net, images().pixels, tmp_path / "t.onnx", ("dog", "cat"))
+    truth = network_logits(net, images().pixels).numpy()
+    assert OnnxTeacher(tmp_path / "t.onnx", ("dog", "cat"))(images().pixels).numpy() == pytest.approx(truth, abs=1e-4)
+    turned = OnnxTeacher(tmp_path / "t.onnx", ("cat", "dog"))(images().pixels).numpy()
+    assert turned == pytest.approx(truth[:, ::-1], abs=1e-4)
+    with pytest.raises(InputError, match="is for other classes"):
+        OnnxTeacher(tmp_path / "t.onnx", ("cat", "fox"))(images().pixels)
+    export_onnx(net, images().pixels, tmp_path / "n.onnx")
+    found = OnnxTeacher(tmp_path / "n.onnx", ("cat", "dog"))(images().pixels)
+    assert found.numpy() == pytest.approx(truth, abs=1e-4)

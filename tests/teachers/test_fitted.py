@@ -10,9 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from softlabel.data.problem import Problem, load_problem
+from softlabel.data import load
+from softlabel.data.problem import Problem
 from softlabel.errors import InputError
-from softlabel.teachers.fitted import ask_fitted
+from softlabel.teachers.fitted import query_fitted
 
 NAMES = ["age", "weight", "dose"]
 
@@ -38,7 +39,7 @@ class Stub:
 def test_a_fitted_model_says_what_it_says():
     x, y = table()
     model = LogisticRegression().fit(x, y)
-    found = ask_fitted(Problem.of(x, y), model, transfer=x[:5].astype(np.float32))
+    found = query_fitted(Problem.from_arrays(x, y), model, transfer=x[:5].astype(np.float32))
     assert found.probabilities == pytest.approx(model.predict_proba(x), abs=1e-5)
     assert found.kind == "probabilities"
     assert not found.out_of_fold
@@ -47,13 +48,13 @@ def test_a_fitted_model_says_what_it_says():
     assert found.milliseconds > 0
 
 
-def test_columns_of_answers_are_put_in_the_order_of_the_classes():
+def test_columns_of_predictions_are_put_in_the_order_of_the_classes():
     x, y = table(9)
     y = np.array(["b", "a", "c"] * 3)
     x = np.repeat(x[:3], 3, axis=0) + np.arange(9)[:, None]
     said = np.tile([0.7, 0.2, 0.1], (9, 1))
-    problem = Problem.of(np.tile(x, (3, 1)), np.tile(y, 3))
-    found = ask_fitted(problem, Stub(np.tile(said, (3, 1)), ["c", "a", "b"]))
+    problem = Problem.from_arrays(np.tile(x, (3, 1)), np.tile(y, 3))
+    found = query_fitted(problem, Stub(np.tile(said, (3, 1)), ["c", "a", "b"]))
     assert found.probabilities[0] == pytest.approx([0.2, 0.1, 0.7])
 
 
@@ -62,17 +63,17 @@ def test_frames_are_given_back_to_the_model_that_learned_from_them(frame):
     x, y = table()
     mine = frame(dict(zip(NAMES, x.T, strict=True)))
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(mine, y)
-    problem = Problem.of(mine, y)
+    problem = Problem.from_arrays(mine, y)
     truth = model.predict_proba(mine)
-    found = ask_fitted(problem, model, transfer=x[:4].astype(np.float32))
+    found = query_fitted(problem, model, transfer=x[:4].astype(np.float32))
     assert found.probabilities == pytest.approx(truth, abs=1e-5)
     assert softmax(found.transfer, axis=1) == pytest.approx(truth[:4], abs=1e-4)
-    turned = Problem.of(mine[NAMES[::-1]], y)
-    found = ask_fitted(turned, model, transfer=x[:4, ::-1].astype(np.float32))
+    turned = Problem.from_arrays(mine[NAMES[::-1]], y)
+    found = query_fitted(turned, model, transfer=x[:4, ::-1].astype(np.float32))
     assert found.probabilities == pytest.approx(truth, abs=1e-5)
     assert softmax(found.transfer, axis=1) == pytest.approx(truth[:4], abs=1e-4)
     by_array = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, y)
-    assert ask_fitted(problem, by_array).probabilities == pytest.approx(truth, abs=1e-5)
+    assert query_fitted(problem, by_array).probabilities == pytest.approx(truth, abs=1e-5)
 
 
 def test_a_table_from_a_file_is_named_for_the_model(tmp_path):
@@ -80,18 +81,18 @@ def test_a_table_from_a_file_is_named_for_the_model(tmp_path):
     mine = pl.DataFrame({**dict(zip(NAMES, x.T, strict=True)), "state": y})
     mine.select(["dose", "state", "age", "weight"]).write_csv(tmp_path / "t.csv")
     model = LogisticRegression().fit(mine[NAMES], y)
-    problem = load_problem(tmp_path / "t.csv", "state")
+    problem = load(tmp_path / "t.csv", "state")
     assert problem.columns == ("dose", "age", "weight")
-    assert ask_fitted(problem, model).probabilities == pytest.approx(model.predict_proba(mine[NAMES]), abs=1e-4)
+    assert query_fitted(problem, model).probabilities == pytest.approx(model.predict_proba(mine[NAMES]), abs=1e-4)
 
 
 def test_a_model_with_names_for_data_without(tmp_path):
     x, y = table()
     model = LogisticRegression().fit(pl.DataFrame(dict(zip(NAMES, x.T, strict=True))), y)
-    found = ask_fitted(Problem.of(x, y), model)
+    found = query_fitted(Problem.from_arrays(x, y), model)
     assert "no names" in found.notes[0]
     with pytest.raises(InputError, match="learned from 3 columns, the data have 2"):
-        ask_fitted(Problem.of(x[:, :2], y), model)
+        query_fitted(Problem.from_arrays(x[:, :2], y), model)
 
 
 def test_other_columns_are_named():
@@ -99,23 +100,23 @@ def test_other_columns_are_named():
     model = LogisticRegression().fit(pl.DataFrame(dict(zip(NAMES, x.T, strict=True))), y)
     other = pl.DataFrame(dict(zip(["age", "height", "dose"], x.T, strict=True)))
     with pytest.raises(InputError, match="data have no 'weight' and it does not know 'height'; rename or drop"):
-        ask_fitted(Problem.of(other, y), model)
+        query_fitted(Problem.from_arrays(other, y), model)
     with pytest.raises(InputError, match="learned from 3 columns, the data have 2"):
-        ask_fitted(Problem.of(x[:, :2], y), LogisticRegression().fit(x, y))
+        query_fitted(Problem.from_arrays(x[:, :2], y), LogisticRegression().fit(x, y))
 
 
 def test_other_classes_are_named():
     x, y = table()
     model = LogisticRegression().fit(x, np.where(y == "odd", "dead", y))
-    with pytest.raises(InputError, match="knows 'dead', which the data have not and it does not know 'odd'"):
-        ask_fitted(Problem.of(x, y), model)
+    with pytest.raises(InputError, match="knows 'dead', which the data do not have and it does not know 'odd'"):
+        query_fitted(Problem.from_arrays(x, y), model)
 
 
 def test_classes_as_numbers_and_truth_values():
     x, _ = table()
     for y in (x[:, 0] > 0, (x[:, 0] > 0).astype(int), (x[:, 0] > 0).astype(float)):
         model = LogisticRegression().fit(x, x[:, 0] > 0)
-        found = ask_fitted(Problem.of(x, y), model)
+        found = query_fitted(Problem.from_arrays(x, y), model)
         assert found.probabilities == pytest.approx(model.predict_proba(x), abs=1e-5)
 
 
@@ -128,74 +129,74 @@ def fails(inputs):
     [
         (fails, "teacher Stub fails on the data: RuntimeError: no graphics card$"),
         (lambda x: np.full((len(x), 3), np.nan), "not finite"),
-        (lambda x: np.full((len(x) - 1, 3), 1 / 3), "answers with 119 rows for 120 asked"),
-        (lambda x: np.full((len(x), 2), 1 / 2), "answers with 2 columns, the data have 3 classes"),
+        (lambda x: np.full((len(x) - 1, 3), 1 / 3), "predictions have 119 rows for 120 input rows"),
+        (lambda x: np.full((len(x), 2), 1 / 2), "predictions have 2 columns, the data have 3 classes"),
         (lambda x: np.tile([1.5, -0.5, 0.0], (len(x), 1)), "must not be negative"),
         (lambda x: np.full((len(x), 3), 0.5), "must add up to 1, got 1.5"),
-        (lambda x: [["x"]] * len(x), "must answer with a table of numbers"),
-        (lambda x: None, "must answer with one row of numbers a row"),
+        (lambda x: [["x"]] * len(x), "must be a table of numbers"),
+        (lambda x: None, "must be one row of numbers per input row"),
     ],
 )
 def test_faults_of_the_users_model_are_one_line(answer, message):
     x, y = table()
     with pytest.raises(InputError, match=message) as caught:
-        ask_fitted(Problem.of(x, y), Stub(answer))
+        query_fitted(Problem.from_arrays(x, y), Stub(answer))
     assert "\n" not in str(caught.value)
 
 
 def test_what_is_not_fitted():
     x, y = table()
     with pytest.raises(InputError, match="NotFittedError: This LogisticRegression instance is not fitted"):
-        ask_fitted(Problem.of(x, y), LogisticRegression())
+        query_fitted(Problem.from_arrays(x, y), LogisticRegression())
     with pytest.raises(InputError, match="LogisticRegression is a class, not a fitted object"):
-        ask_fitted(Problem.of(x, y), LogisticRegression)
+        query_fitted(Problem.from_arrays(x, y), LogisticRegression)
     with pytest.raises(InputError, match="leave out kind 'logits'"):
-        ask_fitted(Problem.of(x, y), LogisticRegression().fit(x, y), kind="logits")
-    two = Problem.of(x, x[:, 0] > 0)
-    with pytest.raises(InputError, match="answers with one column, predict_proba has one for each class"):
-        ask_fitted(two, Stub(np.full(120, 0.5)))
+        query_fitted(Problem.from_arrays(x, y), LogisticRegression().fit(x, y), kind="logits")
+    two = Problem.from_arrays(x, x[:, 0] > 0)
+    with pytest.raises(InputError, match="returns one column, but predict_proba returns one for each class"):
+        query_fitted(two, Stub(np.full(120, 0.5)))
 
 
 def test_functions_give_logits_or_probabilities():
     x, y = table()
-    problem, weights = Problem.of(x, y), np.arange(9.0).reshape(3, 3) - 4
-    raw = ask_fitted(problem, lambda inputs: inputs @ weights)
+    problem, weights = Problem.from_arrays(x, y), np.arange(9.0).reshape(3, 3) - 4
+    raw = query_fitted(problem, lambda inputs: inputs @ weights)
     assert raw.kind == "logits"
     assert raw.logits == pytest.approx(x @ weights)
-    soft = ask_fitted(problem, lambda inputs: softmax(inputs @ weights, axis=1))
+    soft = query_fitted(problem, lambda inputs: softmax(inputs @ weights, axis=1))
     assert soft.kind == "probabilities"
     assert soft.probabilities == pytest.approx(raw.probabilities, abs=1e-5)
-    named = ask_fitted(problem, lambda inputs: softmax(inputs @ weights, axis=1), kind="logits")
+    named = query_fitted(problem, lambda inputs: softmax(inputs @ weights, axis=1), kind="logits")
     assert named.logits == pytest.approx(raw.probabilities, abs=1e-6)
 
 
 def test_functions_of_one_column():
     x, _ = table()
-    problem = Problem.of(x, x[:, 0] > 0)
-    odds = ask_fitted(problem, lambda inputs: inputs[:, 0] * 3)
+    problem = Problem.from_arrays(x, x[:, 0] > 0)
+    odds = query_fitted(problem, lambda inputs: inputs[:, 0] * 3)
     assert odds.labels(np.arange(120)).values == pytest.approx(x[:, 0] * 3)
-    share = ask_fitted(problem, lambda inputs: 1 / (1 + np.exp(-3 * inputs[:, 0])))
+    share = query_fitted(problem, lambda inputs: 1 / (1 + np.exp(-3 * inputs[:, 0])))
     assert share.kind == "probabilities"
     assert share.probabilities == pytest.approx(odds.probabilities, abs=1e-5)
 
 
-def test_torch_answers_count():
+def test_torch_predictions_count():
     x, y = table()
     linear = torch.nn.Linear(3, 3)
     torch.nn.init.zeros_(linear.weight)  # it contradicts nothing
-    found = ask_fitted(Problem.of(x, y), lambda inputs: linear(torch.as_tensor(inputs, dtype=torch.float32)))
+    found = query_fitted(Problem.from_arrays(x, y), lambda inputs: linear(torch.as_tensor(inputs, dtype=torch.float32)))
     assert found.logits.shape == (120, 3)
 
 
-def test_the_kind_of_unlabelled_answers_is_that_of_the_others():
+def test_the_kind_of_unlabeled_predictions_is_that_of_the_others():
     x, _ = table()
-    problem = Problem.of(x, x[:, 0] > 0)
+    problem = Problem.from_arrays(x, x[:, 0] > 0)
     near = np.full((2, 3), 0.1, dtype=np.float32)
-    found = ask_fitted(problem, lambda inputs: inputs[:, 0] * 3, transfer=near)
+    found = query_fitted(problem, lambda inputs: inputs[:, 0] * 3, transfer=near)
     assert found.transfer[:, 1] == pytest.approx([0.3, 0.3])
 
 
-def test_a_teacher_that_answers_no_single_row_has_no_latency():
+def test_a_teacher_that_predicts_no_single_row_has_no_latency():
     x, y = table()
 
     def together(inputs):
@@ -203,4 +204,4 @@ def test_a_teacher_that_answers_no_single_row_has_no_latency():
             raise ValueError("two rows are needed")
         return inputs
 
-    assert ask_fitted(Problem.of(x, y), together).milliseconds is None
+    assert query_fitted(Problem.from_arrays(x, y), together).milliseconds is None

@@ -23,7 +23,7 @@ def problem() -> tuple[np.ndarray, np.ndarray, Margin]:
 @pytest.fixture(scope="module")
 def teacher(problem) -> KernelLimitTeacher:
     x, y, found = problem
-    return KernelLimitTeacher.of(found, x, y)
+    return KernelLimitTeacher.from_margin(found, x, y)
 
 
 def brute_force(teacher: KernelLimitTeacher, x: np.ndarray, draws: int = 400_000) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +79,7 @@ def test_v_has_norm_1_at_most_and_is_the_margins_own(problem, teacher):
 
 def test_kappa_scales_logits_and_softens_labels(problem):
     x, y, found = problem
-    plain, sharp = (KernelLimitTeacher.of(found, x, y, kappa) for kappa in (1.0, 4.0))
+    plain, sharp = (KernelLimitTeacher.from_margin(found, x, y, kappa) for kappa in (1.0, 4.0))
     logits, errors = plain.logits(x)
     assert sharp.logits(x)[0] == pytest.approx(4 * logits)
     assert sharp.logits(x)[1] == pytest.approx(4 * errors)
@@ -111,8 +111,8 @@ def test_saved_and_loaded_it_is_the_same(problem, teacher, tmp_path):
 def test_single_precision_inputs_with_idle_columns():
     x, y = digits(40)
     x = x.astype(np.float32)
-    found = margin(x, y, width=0.2)
-    teacher = KernelLimitTeacher.of(found, x, y)
+    found = margin(x, y, rtol=0.2)
+    teacher = KernelLimitTeacher.from_margin(found, x, y)
     assert teacher.points.shape[1] == 64
     value, error = teacher.logits(x)
     assert (y * value + 4 * error >= teacher.margin_lower).all()
@@ -143,7 +143,7 @@ def test_a_file_without_smoothing_is_of_an_earlier_version(tmp_path):
     path: Path = tmp_path / "t.safetensors"
     tensors = {"points": torch.ones(2, 2), "weights": torch.ones(2)}
     save_file(tensors, path, metadata={"format": "softlabel-kernel-limit-1", "kappa": "1.0", "margin_lower": "0.1"})
-    with pytest.raises(InputError, match=r"was written by an earlier version.*compute it again"):
+    with pytest.raises(InputError, match=r"was written by an earlier version.*recompute it"):
         KernelLimitTeacher.load(path)
 
 
@@ -165,8 +165,8 @@ def test_what_cannot_be(problem, teacher):
     x, y, found = problem
     for kappa in (0, -1, float("nan"), float("inf")):
         with pytest.raises(InputError, match="kappa must be positive"):
-            KernelLimitTeacher.of(found, x, y, kappa)
-    with pytest.raises(InputError, match=r"3 columns as the teacher's, got shape \(15, 2\)"):
+            KernelLimitTeacher.from_margin(found, x, y, kappa)
+    with pytest.raises(InputError, match=r"3 columns like the teacher's points, got shape \(15, 2\)"):
         teacher.logits(x[:, :2])
     with pytest.raises(InputError, match="3 columns"):
         teacher.logits(x[0])
@@ -175,8 +175,8 @@ def test_what_cannot_be(problem, teacher):
     with pytest.raises(InputError, match="pairs must be at least 3, got 0"):
         teacher.logits(x, pairs=0)
     with pytest.raises(InputError, match="15 rows and 3 columns"):
-        KernelLimitTeacher.of(found, x[:5], y[:5])
+        KernelLimitTeacher.from_margin(found, x[:5], y[:5])
     x, y = x.copy(), y.copy()
     x[1], y[1] = x[0], -y[0]
     with pytest.raises(InputError, match="no kernel-limit teacher: rows 0 and 1 are parallel"):
-        KernelLimitTeacher.of(margin(x, y), x, y)
+        KernelLimitTeacher.from_margin(margin(x, y), x, y)

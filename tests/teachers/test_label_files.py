@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from scipy.special import log_softmax, softmax
 
+from softlabel.data import load
 from softlabel.data.catalogue import CATALOGUE
-from softlabel.data.problem import Problem, load_problem
+from softlabel.data.problem import Problem
 from softlabel.data.scaling import Scaler
 from softlabel.errors import InputError
 from softlabel.teachers.agreement import compare
@@ -24,7 +25,7 @@ def made(rows=90, classes=CLASSES, seed=0):
     x = rng.normal(size=(rows, len(classes)))
     p = softmax(3 * x, axis=1)
     y = np.array([rng.choice(len(classes), p=row) for row in p])
-    return Problem.of(x, np.array(classes)[y]), p
+    return Problem.from_arrays(x, np.array(classes)[y]), p
 
 
 def columns(p, names):
@@ -97,20 +98,20 @@ def test_one_column_for_two_classes(tmp_path, name, turn):
 def test_one_column_that_may_be_of_either_class(tmp_path):
     problem, p = made(classes=("0", "1"))
     pl.DataFrame({"0": p[:, 1]}).write_csv(tmp_path / "p.csv")
-    with pytest.raises(InputError, match="not clear which class the one column '0' is for; call it p_0 or p_1"):
+    with pytest.raises(InputError, match="not clear which class the single column '0' is for; call it p_0 or p_1"):
         read_labels(problem, tmp_path / "p.csv")
 
 
 def test_rows_of_the_file_that_the_problem_left_out(tmp_path):
     problem, p = made()
-    frame = pl.DataFrame({"x": problem.inputs[:, 0], "y": problem.inputs[:, 1], "z": problem.inputs[:, 2]})
-    frame.with_columns(pl.Series("kind", [CLASSES[k] for k in problem.labels])).write_csv(tmp_path / "t.csv")
-    fewer = load_problem(tmp_path / "t.csv", "kind", leave_out="dog")
+    frame = pl.DataFrame({"x": problem.X[:, 0], "y": problem.X[:, 1], "z": problem.X[:, 2]})
+    frame.with_columns(pl.Series("kind", [CLASSES[k] for k in problem.y])).write_csv(tmp_path / "t.csv")
+    fewer = load(tmp_path / "t.csv", "kind", leave_out="dog")
     two = p[:, [0, 2]] / p[:, [0, 2]].sum(axis=1, keepdims=True)
-    two[problem.labels == 1] = np.nan  # nothing is said of rows that are not asked for
+    two[problem.y == 1] = np.nan  # nothing is said of rows that are not asked for
     np.save(tmp_path / "p.npy", two)
     found = read_labels(fewer, tmp_path / "p.npy")
-    kept = problem.labels != 1
+    kept = problem.y != 1
     assert found.probabilities == pytest.approx(two[kept], abs=1e-5)
     np.save(tmp_path / "kept.npy", two[kept])
     assert read_labels(fewer, tmp_path / "kept.npy").fingerprint == found.fingerprint
@@ -127,10 +128,10 @@ def test_a_file_whose_rows_fit_in_two_ways_is_refused(tmp_path):
     for name, counts in (("d.csv", (200, 200, 200)), ("t.csv", (100, 100, 100))):
         kinds = np.repeat(CLASSES, counts)
         pl.DataFrame({"x": rng.normal(size=len(kinds)), "kind": kinds}).write_csv(tmp_path / name)
-    problem = load_problem(tmp_path / "d.csv", "kind", leave_out="fox", test=tmp_path / "t.csv")
+    problem = load(tmp_path / "d.csv", "kind", leave_out="fox", test=tmp_path / "t.csv")
     assert len(problem) == problem.file_rows == 600
     np.save(tmp_path / "p.npy", np.full((600, 2), 0.5))
-    with pytest.raises(InputError, match="600 rows, which fit the data in two ways: match them by --id"):
+    with pytest.raises(InputError, match="600 rows, which fit the data in two ways: match them by id_column"):
         read_labels(problem, tmp_path / "p.npy")
 
 
@@ -144,13 +145,13 @@ def test_a_named_set_without_labels_of_its_test_rows(tmp_path, monkeypatch):
     whole = Problem(
         "tiny", p.astype(np.float32), labels, CLASSES, {}, Scaler("none"), rows=np.arange(150), file_rows=150
     )
-    problem = whole.cut("standard", 0, test=np.arange(100, 150))
+    problem = whole.with_split("standard", 0, test=np.arange(100, 150))
     np.save(tmp_path / "p.npy", p[:100])
     found = read_labels(problem, tmp_path / "p.npy")
     assert found.known.tolist() == [True] * 100 + [False] * 50
     assert found.probabilities[:100] == pytest.approx(p[:100], abs=1e-5)
     kept = np.flatnonzero(labels != 1)
-    part = replace(whole, inputs=whole.inputs[kept], labels=labels[kept] // 2, classes=("cat", "fox"), rows=kept).cut(
+    part = replace(whole, X=whole.X[kept], y=labels[kept] // 2, classes=("cat", "fox"), rows=kept).with_split(
         "standard", 0, test=np.flatnonzero(kept >= 100)
     )
     two = p[:100, [0, 2]] / p[:100, [0, 2]].sum(axis=1, keepdims=True)
@@ -174,7 +175,7 @@ def test_ids_bring_rows_into_order(tmp_path):
     shuffled.write_csv(tmp_path / "p.csv")
     found = read_labels(problem, tmp_path / "p.csv", id_column="patient")
     assert found.probabilities == pytest.approx(p, abs=1e-5)
-    assert "3 rows of p.csv have ids that the data have not" in found.notes[0]
+    assert "3 rows of p.csv have ids that the data do not have" in found.notes[0]
     assert "by id 'patient'" in found.description
 
 
@@ -203,14 +204,14 @@ def test_faults_of_ids(tmp_path):
     with pytest.raises(InputError, match="has no column 'name'"):
         read_labels(with_ids(problem, ids), tmp_path / "few.csv", id_column="name")
     np.save(tmp_path / "p.npy", p)
-    with pytest.raises(InputError, match="no columns with names, so no id 'id'"):
+    with pytest.raises(InputError, match="no column names, so no id 'id'"):
         read_labels(with_ids(problem, ids), tmp_path / "p.npy", id_column="id")
 
 
 def test_rows_and_columns_that_do_not_fit(tmp_path):
     problem, p = made()
     for name, table, message in (
-        ("rows", p[:80], "has 80 rows, the data 90: give one row for each, or match them by --id COLUMN"),
+        ("rows", p[:80], "has 80 rows, the data 90: it needs one row for each, or match them by id_column"),
         ("columns", p[:, :2], r"has shape \(90, 2\), the data have 3 classes"),
         ("nan", np.where(p > 0.9, np.nan, p), "not finite: nan"),
         ("inf", np.where(p > 0.9, np.inf, p), "not finite: inf"),
@@ -246,7 +247,7 @@ def test_columns_of_tables_that_do_not_fit(tmp_path):
         (
             "name",
             columns(p, list("abc")).with_columns(pl.lit("x").alias("who")),
-            "is 'who' an id\\? then give --id who",
+            "if 'who' holds ids, pass it as id_column",
         ),
     ):
         frame.write_csv(tmp_path / f"{name}.csv")
@@ -274,9 +275,7 @@ def test_rows_in_another_order_are_refused(tmp_path, classes, sharpness):
     np.save(tmp_path / "z.npy", z)
     assert read_labels(problem, tmp_path / "z.npy").notes == ()
     np.save(tmp_path / "z.npy", z[np.random.default_rng(1).permutation(600)])
-    with pytest.raises(
-        InputError, match=r"agrees with the given labels in .* rows, shuffled it would in .*--id COLUMN"
-    ):
+    with pytest.raises(InputError, match=r"agrees with the given labels in .* if its rows were shuffled.*id_column"):
         read_labels(problem, tmp_path / "z.npy")
     np.save(tmp_path / "z.npy", np.roll(z, 1, axis=1))
     with pytest.raises(InputError, match=r"agrees with the given labels in"):
@@ -294,7 +293,7 @@ def test_ids_of_other_rows_are_refused(tmp_path):
     problem, p = made(300)
     order = np.random.default_rng(1).permutation(300)
     columns(p, CLASSES).with_columns(pl.Series("id", [f"n{row}" for row in order])).write_csv(tmp_path / "p.csv")
-    with pytest.raises(InputError, match=r"it seems to be of other rows.*check the ids"):
+    with pytest.raises(InputError, match=r"it seems to belong to other rows.*check the ids"):
         read_labels(with_ids(problem, [f"n{row}" for row in range(300)]), tmp_path / "p.csv", id_column="id")
 
 
@@ -302,12 +301,12 @@ def test_rare_classes_do_not_hide_another_order(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2000, 2))
     odds = 4 * x[:, 0] - 8
-    problem = Problem.of(x, rng.random(2000) < 1 / (1 + np.exp(-odds)))
-    assert 0.01 < problem.labels.mean() < 0.08
+    problem = Problem.from_arrays(x, rng.random(2000) < 1 / (1 + np.exp(-odds)))
+    assert 0.01 < problem.y.mean() < 0.08
     np.save(tmp_path / "z.npy", odds)
     assert read_labels(problem, tmp_path / "z.npy").notes == ()
     np.save(tmp_path / "z.npy", rng.permutation(odds))
-    with pytest.raises(InputError, match="it seems to be of other rows"):
+    with pytest.raises(InputError, match="it seems to belong to other rows"):
         read_labels(problem, tmp_path / "z.npy")
 
 
@@ -322,7 +321,7 @@ def test_a_collapsed_teacher_is_not_called_misplaced(tmp_path):
 
 def test_few_rows_decide_nothing(tmp_path):
     problem, p = made(36)
-    assert len(problem.parts["train"]) + len(problem.parts["validation"]) < 30
+    assert len(problem.train.rows) + len(problem.validation.rows) < 30
     np.save(tmp_path / "p.npy", p[::-1])
     assert read_labels(problem, tmp_path / "p.npy").notes == ()
 
@@ -330,7 +329,7 @@ def test_few_rows_decide_nothing(tmp_path):
 def test_labels_that_claim_little_are_not_called_misplaced(tmp_path):
     problem, _ = made(120, ("no", "yes"))
     np.save(tmp_path / "z.npy", 0.2 * np.random.default_rng(3).normal(size=120))
-    assert "cannot be checked" in read_labels(problem, tmp_path / "z.npy").notes[0]
+    assert "for the order of its rows to be checked" in read_labels(problem, tmp_path / "z.npy").notes[0]
 
 
 def test_mean_and_variance_under_shuffling_are_exact():
@@ -348,7 +347,7 @@ def test_mean_and_variance_under_shuffling_are_exact():
 def test_per_cent_are_not_taken_for_logits(tmp_path):
     problem, p = made()
     columns(100 * p, CLASSES).write_csv(tmp_path / "p.csv")
-    with pytest.raises(InputError, match="every row adds up to 100, so these are per cent: divide them by 100"):
+    with pytest.raises(InputError, match="every row adds up to 100, so these are percentages: divide them by 100"):
         read_labels(problem, tmp_path / "p.csv")
 
 
@@ -359,5 +358,5 @@ def test_columns_that_are_not_read_are_said_and_may_not_hold_probability(tmp_pat
     columns(np.concatenate([p / 2, p.sum(axis=1, keepdims=True) / 2], axis=1), [*CLASSES, "owl"]).write_csv(
         tmp_path / "p.csv"
     )
-    with pytest.raises(InputError, match="add up to 1 with column 'owl' only, which is no class of the data"):
+    with pytest.raises(InputError, match="add up to 1 only with column 'owl', which is not a class of the data"):
         read_labels(problem, tmp_path / "p.csv")

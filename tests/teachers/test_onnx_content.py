@@ -20,11 +20,11 @@ import softlabel
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError
 from softlabel.export import export_student, load_model
-from softlabel.teachers.asking import ask_teacher
 from softlabel.teachers.onnx_content import OURS, checksum
 from softlabel.teachers.onnx_file import OnnxTeacher
 from softlabel.teachers.onnx_runtime import interruptible
 from softlabel.teachers.onnx_session import OnnxSession
+from softlabel.teachers.sources import query_teacher
 from tests.export.students import inputs, student
 from tests.mutations import refusals
 from tests.networks.deep.small import images
@@ -32,7 +32,7 @@ from tests.networks.deep.small import images
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 ROWS = inputs(90)
 TRUTH = (ROWS[:, 0] > 0).astype(int)
-PROBLEM = Problem.of(ROWS, TRUTH)
+PROBLEM = Problem.from_arrays(ROWS, TRUTH)
 
 
 def value(name, kind=FLOAT, shape=("n", 3)):
@@ -149,7 +149,7 @@ def test_hostile_models_are_one_line(tmp_path, capfd, name, use):
 
     def run():
         if use == "teacher":
-            ask_teacher(PROBLEM, path)
+            query_teacher(PROBLEM, path)
         elif use == "images":
             OnnxTeacher(path, 2)(images().pixels)
         else:
@@ -166,7 +166,7 @@ def test_hostile_models_are_one_line(tmp_path, capfd, name, use):
 
 def test_a_pipe_is_no_model(tmp_path):
     os.mkfifo(tmp_path / "m.onnx")
-    for use in (load_model, lambda path: ask_teacher(PROBLEM, path), lambda path: OnnxTeacher(path, 2)):
+    for use in (load_model, lambda path: query_teacher(PROBLEM, path), lambda path: OnnxTeacher(path, 2)):
         with pytest.raises(InputError, match="is a named pipe, and only regular files are read"):
             use(tmp_path / "m.onnx")
 
@@ -181,13 +181,13 @@ def test_a_teacher_of_ours_that_was_changed_is_refused(tmp_path):
     ours_of_two = next(one for seed in range(20) if 0.2 < (one := student(seed=seed)).predict(ROWS).mean() < 0.8)
     path = export_student(ours_of_two, tmp_path, "s", inputs()).path("onnx")
     truth = ours_of_two.predict(ROWS)
-    problem = Problem.of(ROWS, np.array(["no", "yes"])[truth])
-    assert (ask_teacher(problem, path).logits.argmax(axis=1) == truth).all()
+    problem = Problem.from_arrays(ROWS, np.array(["no", "yes"])[truth])
+    assert (query_teacher(problem, path).logits.argmax(axis=1) == truth).all()
     held = onnx.load(path)
     weights = next(tensor for tensor in held.graph.initializer if len(tensor.dims) == 2)
     weights.CopyFrom(numpy_helper.from_array(-numpy_helper.to_array(weights), weights.name))
     onnx.save(held, path)
-    for use in (lambda: ask_teacher(problem, path), lambda: load_model(path), lambda: OnnxTeacher(path, 2)):
+    for use in (lambda: query_teacher(problem, path), lambda: load_model(path), lambda: OnnxTeacher(path, 2)):
         with pytest.raises(InputError, match="was changed after softlabel wrote it: export it again"):
             use()
 
@@ -200,7 +200,7 @@ def test_mutated_models_are_used_or_refused_in_one_line(tmp_path, capfd):
     said = refusals(content, tmp_path / "m.onnx", lambda path: load_model(path).probabilities(ROWS), 150)
     forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(ROWS, TRUTH)
     content = to_onnx(forest, ROWS[:1]).SerializeToString()
-    said += refusals(content, tmp_path / "m.onnx", lambda path: ask_teacher(PROBLEM, path), 100, seed=2)
+    said += refusals(content, tmp_path / "m.onnx", lambda path: query_teacher(PROBLEM, path), 100, seed=2)
     assert len(said) > 50
     assert not [line for line in ours_said + said if "\n" in line]
     assert capfd.readouterr() == ("", "")
@@ -234,7 +234,7 @@ def test_quick_calls_need_no_thread(tmp_path):
     (tmp_path / "m.onnx").write_bytes(model().SerializeToString())
     session = OnnxSession(tmp_path / "m.onnx")
     for rows in (90, 10, 90):
-        assert session.ask({"x": ROWS[:rows]}, ["z"])[0].shape == (rows, 2)
+        assert session.run({"x": ROWS[:rows]}, ["z"])[0].shape == (rows, 2)
     assert session.runtime.quick_rows in (0, 10, 90)
 
 

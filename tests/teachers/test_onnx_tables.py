@@ -15,10 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import softlabel as sl
-from softlabel.data.problem import Problem, load_problem
+from softlabel.data import load
+from softlabel.data.problem import Problem
 from softlabel.errors import InputError
 from softlabel.export import export_student
-from softlabel.teachers.onnx_file import ask_onnx
+from softlabel.teachers.onnx_file import query_onnx
 
 NAMES = ["age", "weight", "dose (mg)", "days"]
 
@@ -62,7 +63,7 @@ def test_classifiers_say_what_they_say(tmp_path, model, zipmap):
     x, y = table()
     model.fit(x, y)
     path = write(tmp_path / "m.onnx", model, x, zipmap=zipmap)
-    found = ask_onnx(Problem.of(x, y), path, transfer=x[:7])
+    found = query_onnx(Problem.from_arrays(x, y), path, transfer=x[:7])
     assert found.probabilities == pytest.approx(model.predict_proba(x), abs=1e-5)
     assert softmax(found.transfer, axis=1) == pytest.approx(model.predict_proba(x[:7]), abs=1e-5)
     assert found.kind == "probabilities"
@@ -70,7 +71,7 @@ def test_classifiers_say_what_they_say(tmp_path, model, zipmap):
     assert "m.onnx" in found.description
 
 
-def test_named_answers_are_put_in_the_order_of_the_classes(tmp_path):
+def test_named_predictions_are_put_in_the_order_of_the_classes(tmp_path):
     """As text '10' comes before '2', as numbers it does not."""
     x, y = table()
     number = np.select([y == "well", y == "ill"], [2, 10], 30)
@@ -79,9 +80,9 @@ def test_named_answers_are_put_in_the_order_of_the_classes(tmp_path):
         order = [[str(name) for name in model.classes_].index(name) for name in ("2", "10", "30")]
         for zipmap in (True, False):
             path = write(tmp_path / "m.onnx", model, x, zipmap=zipmap)
-            problem = Problem.of(x, number)
+            problem = Problem.from_arrays(x, number)
             assert problem.classes == ("2", "10", "30")
-            found = ask_onnx(problem, path, transfer=x[:3])
+            found = query_onnx(problem, path, transfer=x[:3])
             assert found.probabilities == pytest.approx(model.predict_proba(x)[:, order], abs=1e-5)
             assert softmax(found.transfer, axis=1) == pytest.approx(model.predict_proba(x[:3])[:, order], abs=1e-5)
 
@@ -106,7 +107,7 @@ def test_an_order_that_decisions_leave_open_is_refused(tmp_path):
     held.graph.output.append(helper.make_tensor_value_info("shifted", TensorProto.FLOAT, ["n", 3]))
     onnx.save(held, path)
     with pytest.raises(InputError, match=r"its columns are not in the order of the classes.*ZipMap"):
-        ask_onnx(Problem.of(x, y), path)
+        query_onnx(Problem.from_arrays(x, y), path)
 
 
 def test_columns_by_name(tmp_path):
@@ -117,7 +118,7 @@ def test_columns_by_name(tmp_path):
     path = write(tmp_path / "m.onnx", model, types=types)
     truth = model.predict_proba(frame)
     for order in (NAMES, NAMES[::-1]):
-        found = ask_onnx(Problem.of(frame[order], y), path)
+        found = query_onnx(Problem.from_arrays(frame[order], y), path)
         assert found.probabilities == pytest.approx(truth, abs=1e-5)
     under = graph(
         tmp_path / "u.onnx",
@@ -129,31 +130,33 @@ def test_columns_by_name(tmp_path):
     two = pl.DataFrame({"dose (mg)": x[:, 0], "a": x[:, 1]})
     said = (x[:, [1, 0]] @ (np.arange(6).reshape(2, 3) - 2)).argmax(axis=1)
     fitting = np.where(np.arange(len(said)) % 10 == 0, "odd", np.array(["ill", "odd", "well"])[said])
-    found = ask_onnx(Problem.of(two, fitting), under)
+    found = query_onnx(Problem.from_arrays(two, fitting), under)
     assert found.logits == pytest.approx(x[:, [1, 0]] @ (np.arange(6).reshape(2, 3) - 2), abs=1e-5)
     with pytest.raises(InputError, match=r"takes columns by name \('age', .*\), the data's have no names"):
-        ask_onnx(Problem.of(x, y), path)
+        query_onnx(Problem.from_arrays(x, y), path)
     with pytest.raises(InputError, match="the data have no 'age' and it does not know 'years'"):
-        ask_onnx(Problem.of(frame.rename({"age": "years"}), y), path)
+        query_onnx(Problem.from_arrays(frame.rename({"age": "years"}), y), path)
 
 
-def test_whole_numbers_are_cast_but_not_cut(tmp_path):
+def test_integers_are_cast_but_fractions_are_refused(tmp_path):
     x, y = table()
-    whole = np.round(10 * x)
-    model = LogisticRegression(max_iter=1000).fit(whole.astype(np.int64), y)
+    integers = np.round(10 * x)
+    model = LogisticRegression(max_iter=1000).fit(integers.astype(np.int64), y)
     path = write(tmp_path / "m.onnx", model, types=[("x", Int64TensorType([None, 4]))])
-    assert ask_onnx(Problem.of(whole, y), path).probabilities == pytest.approx(model.predict_proba(whole), abs=1e-5)
-    broken = pl.DataFrame(dict(zip(NAMES, whole.T, strict=True)))
+    assert query_onnx(Problem.from_arrays(integers, y), path).probabilities == pytest.approx(
+        model.predict_proba(integers), abs=1e-5
+    )
+    broken = pl.DataFrame(dict(zip(NAMES, integers.T, strict=True)))
     broken[5, "weight"] = 1.25
-    with pytest.raises(InputError, match=r"takes whole numbers, column 'weight' has 1.25 \(row 6\)"):
-        ask_onnx(Problem.of(broken, y), path)
+    with pytest.raises(InputError, match=r"takes integers, column 'weight' has 1.25 \(row 6\)"):
+        query_onnx(Problem.from_arrays(broken, y), path)
 
 
 def test_double_and_text_inputs(tmp_path):
     x, y = table()
     weights = np.arange(12.0).reshape(4, 3) - 6
     path = linear(tmp_path / "d.onnx", weights, kind=TensorProto.DOUBLE)
-    assert ask_onnx(Problem.of(x, y), path).logits == pytest.approx(x @ weights, abs=1e-4)
+    assert query_onnx(Problem.from_arrays(x, y), path).logits == pytest.approx(x @ weights, abs=1e-4)
     text = graph(
         tmp_path / "t.onnx",
         [helper.make_node("Identity", ["x"], ["y"])],
@@ -162,28 +165,28 @@ def test_double_and_text_inputs(tmp_path):
         {},
     )
     with pytest.raises(InputError, match=r"takes tensor\(string\) for 'x'; numbers are needed"):
-        ask_onnx(Problem.of(x, y), text)
+        query_onnx(Problem.from_arrays(x, y), text)
 
 
 def test_tables_of_logits_and_one_column(tmp_path):
     x, y = table()
     weights = (np.arange(12, dtype=np.float32) - 6).reshape(4, 3)
-    found = ask_onnx(Problem.of(x, y), linear(tmp_path / "z.onnx", weights))
+    found = query_onnx(Problem.from_arrays(x, y), linear(tmp_path / "z.onnx", weights))
     assert found.kind == "logits"
     assert found.logits == pytest.approx(x @ weights, abs=1e-4)
     assert found.parameters == 12
-    two = Problem.of(x, y == "well")
+    two = Problem.from_arrays(x, y == "well")
     odds = linear(tmp_path / "o.onnx", weights[:, :1])
-    assert ask_onnx(two, odds).labels(np.arange(120)).values == pytest.approx((x @ weights)[:, 0], abs=1e-4)
+    assert query_onnx(two, odds).labels(np.arange(120)).values == pytest.approx((x @ weights)[:, 0], abs=1e-4)
     sigmoid = ("p", helper.make_node("Sigmoid", ["z"], ["p"]), TensorProto.FLOAT)
     both = linear(tmp_path / "s.onnx", weights[:, :1], extra=[sigmoid])
-    with pytest.raises(InputError, match="answers with 2 single columns: choose one with output, of z, p"):
-        ask_onnx(two, both)
-    found = ask_onnx(two, both, output="p")
+    with pytest.raises(InputError, match="returns 2 single columns: choose one with output, of z, p"):
+        query_onnx(two, both)
+    found = query_onnx(two, both, output="p")
     assert found.kind == "probabilities"
     assert found.probabilities[:, 1] == pytest.approx(1 / (1 + np.exp(-(x @ weights)[:, 0])), abs=1e-5)
     with pytest.raises(InputError, match="has no output 'q'; there are z, p"):
-        ask_onnx(two, both, output="q")
+        query_onnx(two, both, output="q")
 
 
 def test_one_column_a_class_is_not_taken_for_the_second(tmp_path):
@@ -191,14 +194,14 @@ def test_one_column_a_class_is_not_taken_for_the_second(tmp_path):
     model = LogisticRegression().fit(x, y == "well")
     path = write(tmp_path / "m.onnx", model, x, zipmap="columns")
     with pytest.raises(InputError, match="single columns: choose one with output"):
-        ask_onnx(Problem.of(x, y == "well"), path)
+        query_onnx(Problem.from_arrays(x, y == "well"), path)
 
 
 def test_the_kind_may_be_named(tmp_path):
     x, y = table()
     model = LogisticRegression().fit(x, y)
     path = write(tmp_path / "m.onnx", model, x)
-    found = ask_onnx(Problem.of(x, y), path, kind="logits")
+    found = query_onnx(Problem.from_arrays(x, y), path, kind="logits")
     assert found.logits == pytest.approx(model.predict_proba(x), abs=1e-5)
 
 
@@ -206,21 +209,23 @@ def test_models_that_do_not_fit(tmp_path):
     x, y = table()
     path = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x)
     with pytest.raises(InputError, match="takes 4 columns, the data have 3"):
-        ask_onnx(Problem.of(x[:, :3], y), path)
-    with pytest.raises(InputError, match="knows 'odd', which the data have not and it does not know 'dead'"):
-        ask_onnx(Problem.of(x, np.where(y == "odd", "dead", y)), path)
-    with pytest.raises(InputError, match=r"answers with 5 columns; the data have 3 classes"):
-        ask_onnx(Problem.of(x, y), linear(tmp_path / "five.onnx", np.zeros((4, 5), np.float32)))
-    with pytest.raises(InputError, match=r"answers with values that are not finite: nan \(row 1, 120 such rows\)"):
-        ask_onnx(Problem.of(x, y), linear(tmp_path / "nan.onnx", np.full((4, 3), np.nan, np.float32)))
+        query_onnx(Problem.from_arrays(x[:, :3], y), path)
+    with pytest.raises(InputError, match="knows 'odd', which the data do not have and it does not know 'dead'"):
+        query_onnx(Problem.from_arrays(x, np.where(y == "odd", "dead", y)), path)
+    with pytest.raises(InputError, match=r"returns 5 columns; the data have 3 classes"):
+        query_onnx(Problem.from_arrays(x, y), linear(tmp_path / "five.onnx", np.zeros((4, 5), np.float32)))
+    with pytest.raises(InputError, match=r"predictions are not finite: nan \(row 1, 120 such rows\)"):
+        query_onnx(Problem.from_arrays(x, y), linear(tmp_path / "nan.onnx", np.full((4, 3), np.nan, np.float32)))
     with pytest.raises(InputError, match=r"takes inputs of shape \('n', 1, 2, 2\), the data are a table"):
-        ask_onnx(Problem.of(x, y), linear(tmp_path / "image.onnx", np.zeros((2, 3), np.float32), ("n", 1, 2, 2)))
+        query_onnx(
+            Problem.from_arrays(x, y), linear(tmp_path / "image.onnx", np.zeros((2, 3), np.float32), ("n", 1, 2, 2))
+        )
     (tmp_path / "broken.onnx").write_bytes(b"nothing")
     with pytest.raises(InputError, match="cannot be read as an ONNX model"):
-        ask_onnx(Problem.of(x, y), tmp_path / "broken.onnx")
+        query_onnx(Problem.from_arrays(x, y), tmp_path / "broken.onnx")
     labels = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x)
-    with pytest.raises(InputError, match="answers with no table of probabilities"):
-        ask_onnx(Problem.of(x, y), labels, output="output_label")
+    with pytest.raises(InputError, match="returns no table of probabilities"):
+        query_onnx(Problem.from_arrays(x, y), labels, output="output_label")
 
 
 @pytest.mark.parametrize("batch", [1, 50, 120])
@@ -228,23 +233,23 @@ def test_models_of_fixed_batch(tmp_path, batch):
     x, y = table()
     weights = (np.arange(12, dtype=np.float32) - 6).reshape(4, 3)
     path = linear(tmp_path / "z.onnx", weights, (batch, 4))
-    assert ask_onnx(Problem.of(x, y), path).logits == pytest.approx(x @ weights, abs=1e-4)
+    assert query_onnx(Problem.from_arrays(x, y), path).logits == pytest.approx(x @ weights, abs=1e-4)
 
 
 def test_parameters_of_classic_models_are_counted(tmp_path):
     x, y = table()
-    problem = Problem.of(x, y)
+    problem = Problem.from_arrays(x, y)
     path = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x, zipmap=False)
-    assert ask_onnx(problem, path).parameters == 3 * 4 + 3
+    assert query_onnx(problem, path).parameters == 3 * 4 + 3
     forest = RandomForestClassifier(4, random_state=0).fit(x, y)
     path = write(tmp_path / "f.onnx", forest, x, zipmap=False)
     leaves = sum(tree.tree_.n_leaves for tree in forest.estimators_)
     nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
-    assert ask_onnx(problem, path).parameters == nodes + 3 * leaves
+    assert query_onnx(problem, path).parameters == nodes + 3 * leaves
 
 
-def test_a_network_for_images_answers_rows_of_pixels(tmp_path):
-    problem = load_problem("digits")
+def test_a_network_for_images_predicts_rows_of_pixels(tmp_path):
+    problem = load("digits")
     weights = np.random.default_rng(0).normal(size=(64, 10)).astype(np.float32)
     path = graph(
         tmp_path / "i.onnx",
@@ -253,7 +258,7 @@ def test_a_network_for_images_answers_rows_of_pixels(tmp_path):
         [("z", TensorProto.FLOAT, ["n", 10])],
         {"w": weights},
     )
-    assert ask_onnx(problem, path).logits == pytest.approx(problem.inputs @ weights, abs=1e-3)
+    assert query_onnx(problem, path).logits == pytest.approx(problem.X @ weights, abs=1e-3)
 
 
 def test_our_own_students_find_their_columns_and_classes_by_name(tmp_path):
@@ -263,15 +268,17 @@ def test_our_own_students_find_their_columns_and_classes_by_name(tmp_path):
     names = ["a", "b", "c"]
     model = sl.TwoLayerClassifier(width=8).fit(pl.DataFrame(x, schema=names), y)
     export_student(model.model_, tmp_path, "s", x)
-    straight = ask_onnx(Problem.of(pl.DataFrame(x, schema=names), y), tmp_path / "s.onnx")
-    turned = ask_onnx(Problem.of(pl.DataFrame(x[:, ::-1], schema=names[::-1]), y), tmp_path / "s.onnx")
+    straight = query_onnx(Problem.from_arrays(pl.DataFrame(x, schema=names), y), tmp_path / "s.onnx")
+    turned = query_onnx(Problem.from_arrays(pl.DataFrame(x[:, ::-1], schema=names[::-1]), y), tmp_path / "s.onnx")
     assert turned.probabilities == pytest.approx(straight.probabilities, abs=1e-6)
     assert (straight.probabilities.argmax(1) == (y == "yes")).mean() > 0.95
     with pytest.raises(InputError, match="learned from other columns: the data have no 'a'"):
-        ask_onnx(Problem.of(pl.DataFrame(x, schema=["x", "b", "c"]), y), tmp_path / "s.onnx")
+        query_onnx(Problem.from_arrays(pl.DataFrame(x, schema=["x", "b", "c"]), y), tmp_path / "s.onnx")
     with pytest.raises(InputError, match="is for other classes"):
-        ask_onnx(Problem.of(pl.DataFrame(x, schema=names), np.where(y == "yes", "ill", "well")), tmp_path / "s.onnx")
-    without = ask_onnx(Problem.of(x, y), tmp_path / "s.onnx")
+        query_onnx(
+            Problem.from_arrays(pl.DataFrame(x, schema=names), np.where(y == "yes", "ill", "well")), tmp_path / "s.onnx"
+        )
+    without = query_onnx(Problem.from_arrays(x, y), tmp_path / "s.onnx")
     assert without.probabilities == pytest.approx(straight.probabilities, abs=1e-6)
 
 
@@ -280,9 +287,9 @@ def test_a_model_of_other_classes_is_refused(tmp_path):
     y = np.where(x[:, 0] > 0, 7, 3)
     path = write(tmp_path / "m.onnx", LogisticRegression().fit(x, y), x, zipmap=False)
     with pytest.raises(InputError, match=r"is for other classes: it decides for '3', '7', the data have '0', '1'"):
-        ask_onnx(Problem.of(x, np.where(y == 7, 1, 0)), path)
+        query_onnx(Problem.from_arrays(x, np.where(y == 7, 1, 0)), path)
     numbered = write(tmp_path / "n.onnx", LogisticRegression().fit(x, (y == 7).astype(int)), x, zipmap=False)
-    found = ask_onnx(Problem.of(x, np.where(y == 7, "well", "sick")), numbered)
+    found = query_onnx(Problem.from_arrays(x, np.where(y == 7, "well", "sick")), numbered)
     assert (found.probabilities.argmax(1) == 1).tolist() == [bool(b) for b in found.probabilities[:, 1] > 0.5]
     assert (found.probabilities.argmax(1) != (y == 7)).mean() < 0.1
 
@@ -292,6 +299,6 @@ def test_a_model_whose_columns_contradict_the_labels_is_refused(tmp_path):
     y = np.where(x[:, 0] > 0, "b", "a")
     swapped = linear(tmp_path / "s.onnx", np.array([[3, -3], [0, 0], [0, 0], [0, 0]], dtype=np.float32))
     with pytest.raises(InputError, match=r"of 96 rows: are its columns in the order of the classes \('a', 'b'\)"):
-        ask_onnx(Problem.of(x, y), swapped)
+        query_onnx(Problem.from_arrays(x, y), swapped)
     straight = linear(tmp_path / "t.onnx", np.array([[-3, 3], [0, 0], [0, 0], [0, 0]], dtype=np.float32))
-    assert (ask_onnx(Problem.of(x, y), straight).probabilities.argmax(1) == (y == "b")).all()
+    assert (query_onnx(Problem.from_arrays(x, y), straight).probabilities.argmax(1) == (y == "b")).all()

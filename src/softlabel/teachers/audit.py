@@ -1,7 +1,8 @@
-"""Is a teacher fit to teach? Its accuracy, calibration and softness, what it disputes, and warnings in words."""
+"""The teacher check before training: accuracy, calibration and softness of its predictions, disputed rows, warnings."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,30 @@ from scipy.special import entr, log_softmax, softmax
 from softlabel.data.problem import PARTS, Problem
 from softlabel.errors import require
 from softlabel.networks.deep.evaluation import calibration_error
-from softlabel.teachers.answers import TeacherAnswers, row_numbers
+from softlabel.teachers.predictions import TeacherPredictions
 
 TEMPERATURES = (0.02, 50.0)
 HARD_ENTROPY, HARD_PROBABILITY, NEARLY_ALL = 0.01, 0.999, 0.99
 WORST_CALIBRATION = 0.05
 SEEN_ROWS = 50
-MEMORISED, MEMORISED_GAP = 0.98, 0.05
+MEMORIZED, MEMORIZED_GAP = 0.98, 0.05
 SURE, SURE_DEVIATIONS = 10.83, 3.09  # 99.9 % points of χ² with one degree of freedom, and of the normal
 SHOWN_PAIRS, SHOWN_ROWS = 10, 10
 
 
 @dataclass(frozen=True)
 class PartScores:
-    """A teacher's answers on one part: mean log loss, expected calibration error, label entropy relative to ln K."""
+    """Scores of a teacher's predictions on one part of the data.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows with a prediction.
+    accuracy, loss, calibration_error : float
+        Accuracy, mean log loss and expected calibration error.
+    entropy : float
+        Mean entropy of the predictions relative to ln K, the largest possible one.
+    """
 
     rows: int
     accuracy: float
@@ -35,10 +46,16 @@ class PartScores:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Where the teacher says another class than the data do.
+    """Rows for which the teacher predicts another class than the data have.
 
-    pairs       (given class, class said, how often), most frequent first
-    confident   (row in the user's file from 1, given class, class said, its probability), most confident first
+    Attributes
+    ----------
+    rows, share : int, float
+        Their number, and their share of the rows with a prediction.
+    pairs : tuple of (class in the data, predicted class, count)
+        The most frequent pairs first.
+    confident : tuple of (row in the user's file from 1, class in the data, predicted class, its probability)
+        The most confident predictions first.
     """
 
     rows: int
@@ -47,13 +64,35 @@ class Disagreement:
     confident: tuple[tuple[int, str, str, float], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TeacherAudit:
-    """What `audit_teacher` found; parts that the teacher said nothing of are None.
+    """Result of `audit_teacher`.
 
-    temperature     what its logits would have to be divided by for the lowest log loss on the validation rows
-    tempered_loss   that log loss
-    warnings        sentences; none for a healthy teacher
+    Attributes
+    ----------
+    description : str
+        The teacher in one line.
+    parts : dict
+        `PartScores` of "train", "validation" and "test"; None for a part without predictions.
+    disagreement : Disagreement
+        Where teacher and data differ.
+    temperature : float or None
+        What its logits would have to be divided by for the lowest log loss on the validation rows.
+    tempered_loss : float or None
+        That log loss.
+    warnings : tuple of str
+        Sentences; none for a healthy teacher.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import softlabel as sl
+    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> problem = sl.load((X, X[:, 0] > 0))
+    >>> predictions = sl.query_teacher(problem, lambda inputs: 1 / (1 + np.exp(-5 * inputs[:, 0])))
+    >>> audit = sl.audit_teacher(problem, predictions)
+    >>> audit.parts["test"].accuracy
+    1.0
     """
 
     description: str
@@ -63,8 +102,8 @@ class TeacherAudit:
     tempered_loss: float | None
     warnings: tuple[str, ...]
 
-    def document(self) -> dict[str, Any]:
-        """All of it for JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """The audit as JSON values."""
         return {
             "description": self.description,
             "parts": {part: None if scores is None else asdict(scores) for part, scores in self.parts.items()},
@@ -73,8 +112,8 @@ class TeacherAudit:
                 "share": self.disagreement.share,
                 "pairs": [dict(zip(("given", "said", "count"), pair, strict=True)) for pair in self.disagreement.pairs],
                 "confident": [
-                    dict(zip(("row", "given", "said", "probability"), one, strict=True))
-                    for one in self.disagreement.confident
+                    dict(zip(("row", "given", "said", "probability"), entry, strict=True))
+                    for entry in self.disagreement.confident
                 ],
             },
             "temperature": self.temperature,
@@ -82,24 +121,75 @@ class TeacherAudit:
             "warnings": list(self.warnings),
         }
 
+    def __repr__(self) -> str:
+        scores = [f"{part} accuracy {s.accuracy:.1%}" for part, s in self.parts.items() if s is not None]
+        count = len(self.warnings)
+        return f"<TeacherAudit: {', '.join(scores)}; {count or 'no'} warning{'' if count == 1 else 's'}>"
 
-def audit_teacher(problem: Problem, answers: TeacherAnswers) -> TeacherAudit:
-    """Judge a teacher's answers by the problem's labels."""
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{part}</th><td>{s.rows:,}</td><td>{s.accuracy:.1%}</td><td>{s.loss:.4f}</td>"
+            f"<td>{s.calibration_error:.4f}</td><td>{s.entropy:.1%}</td></tr>"
+            for part, s in self.parts.items()
+            if s is not None
+        )
+        names = ("part", "rows", "accuracy", "log loss", "calibration error", "entropy")
+        header = "".join(f"<th>{name}</th>" for name in names)
+        warnings = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings) or "<li>no warnings</li>"
+        return (
+            f"<p><b>Teacher:</b> {escape(self.description)}</p><table><tr>{header}</tr>{rows}</table>"
+            f"<ul>{warnings}</ul>"
+        )
+
+
+def audit_teacher(problem: Problem, predictions: TeacherPredictions) -> TeacherAudit:
+    """Check a teacher's predictions against the labels of a problem before anything is trained on them.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    predictions : TeacherPredictions
+        What `query_teacher` returned for them.
+
+    Returns
+    -------
+    TeacherAudit
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from softlabel.data.problem import Problem
+    >>> from softlabel.teachers.audit import audit_teacher
+    >>> from softlabel.teachers.sources import query_teacher
+    >>> X, y = load_iris(return_X_y=True)
+    >>> problem = Problem.from_arrays(X, y)
+    >>> teacher = LogisticRegression(max_iter=1000).fit(X[problem.train.rows], y[problem.train.rows])
+    >>> audit = audit_teacher(problem, query_teacher(problem, teacher))
+    >>> audit.parts["test"].accuracy > 0.8
+    True
+    """
     expected = (len(problem), len(problem.classes))
     require(
-        answers.logits.shape == expected,
-        f"the teacher's answers have shape {answers.logits.shape}, the problem {expected} (rows, classes)",
+        predictions.logits.shape == expected,
+        f"the teacher's predictions have shape {predictions.logits.shape}, the problem {expected} (rows, classes)",
     )
-    require(bool(answers.known.any()), "the teacher said nothing of any row: there is nothing to judge")
-    parts = {part: _scores(problem, answers, part) for part in PARTS}
+    require(bool(predictions.known.any()), "the teacher has no prediction for any row: there is nothing to audit")
+    parts = {part: _scores(problem, predictions, part) for part in PARTS}
     temperature = tempered = None
     if parts["validation"] is not None:
-        logits, truth = _known(problem, answers, "validation")
-        temperature = best_temperature(logits, truth)
-        tempered = log_loss(logits / temperature, truth)
-    warnings = _Warnings(problem, answers, parts, temperature, tempered)
+        logits, labels = _known(problem, predictions, "validation")
+        temperature = best_temperature(logits, labels)
+        tempered = log_loss(logits / temperature, labels)
+    warnings = _Warnings(problem, predictions, parts, temperature, tempered)
     return TeacherAudit(
-        answers.description, parts, _disagreement(problem, answers), temperature, tempered, tuple(warnings.find())
+        predictions.description,
+        parts,
+        _disagreement(problem, predictions),
+        temperature,
+        tempered,
+        tuple(warnings.collect()),
     )
 
 
@@ -111,56 +201,55 @@ def log_loss(logits: np.ndarray, labels: np.ndarray) -> float:
 def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: float | None = None) -> float:
     """argmin_T of the log loss of logits/T, T in [0.02, 50].
 
-    prior   standard deviation of a normal prior on ln T: where all of a few rows are right, the loss alone is least at
-            T = 0
+    prior   standard deviation of a normal prior on ln T: if a few rows are all right, the loss alone is lowest at T = 0
     """
     weight = 0.0 if prior is None else 1 / (2 * len(labels) * prior**2)
-    found: Any = minimize_scalar(
+    optimum: Any = minimize_scalar(
         lambda log: log_loss(logits / np.exp(log), labels) + weight * log**2,
         bounds=tuple(np.log(TEMPERATURES)),
         method="bounded",
         options={"xatol": 1e-4},
     )
-    return float(np.exp(found.x))
+    return float(np.exp(optimum.x))
 
 
-def _known(problem: Problem, answers: TeacherAnswers, part: str) -> tuple[np.ndarray, np.ndarray]:
-    """Logits and classes of the rows of a part that the teacher answered."""
-    rows = problem.parts[part]
-    rows = rows[answers.known[rows]]
-    return answers.logits[rows], problem.labels[rows]
+def _known(problem: Problem, predictions: TeacherPredictions, part: str) -> tuple[np.ndarray, np.ndarray]:
+    """Logits and classes of the rows of a part with a prediction."""
+    rows = problem.part(part).rows
+    rows = rows[predictions.known[rows]]
+    return predictions.logits[rows], problem.y[rows]
 
 
-def _scores(problem: Problem, answers: TeacherAnswers, part: str) -> PartScores | None:
-    logits, truth = _known(problem, answers, part)
-    if not len(truth):
+def _scores(problem: Problem, predictions: TeacherPredictions, part: str) -> PartScores | None:
+    logits, labels = _known(problem, predictions, part)
+    if not len(labels):
         return None
     p = softmax(logits, axis=1)
-    right = (p.argmax(axis=1) == truth).astype(np.float64)
+    right = (p.argmax(axis=1) == labels).astype(np.float64)
     return PartScores(
-        rows=len(truth),
+        rows=len(labels),
         accuracy=float(right.mean()),
-        loss=log_loss(logits, truth),
+        loss=log_loss(logits, labels),
         calibration_error=calibration_error(p.max(axis=1), right),
         entropy=float(entr(p).sum(axis=1).mean() / np.log(p.shape[1])),
     )
 
 
-def _disagreement(problem: Problem, answers: TeacherAnswers) -> Disagreement:
-    rows = np.flatnonzero(answers.known)
-    p, given = answers.probabilities[rows], problem.labels[rows]
-    said, names = p.argmax(axis=1), problem.classes
-    differ = np.flatnonzero(said != given)
-    pairs, counts = np.unique(np.stack([given[differ], said[differ]], axis=1), axis=0, return_counts=True)
+def _disagreement(problem: Problem, predictions: TeacherPredictions) -> Disagreement:
+    rows = np.flatnonzero(predictions.known)
+    p, labels = predictions.probabilities[rows], problem.y[rows]
+    decisions, names = p.argmax(axis=1), problem.classes
+    differ = np.flatnonzero(decisions != labels)
+    pairs, counts = np.unique(np.stack([labels[differ], decisions[differ]], axis=1), axis=0, return_counts=True)
     frequent = np.argsort(-counts, kind="stable")[:SHOWN_PAIRS]
     confident = differ[np.argsort(-p[differ].max(axis=1, initial=0), kind="stable")][:SHOWN_ROWS]
-    places = row_numbers(problem)[rows]
+    places = problem.rows[rows]
     return Disagreement(
         rows=len(differ),
         share=len(differ) / len(rows),
         pairs=tuple((names[pairs[at, 0]], names[pairs[at, 1]], int(counts[at])) for at in frequent.tolist()),
         confident=tuple(
-            (int(places[at]) + 1, names[given[at]], names[said[at]], float(p[at, said[at]]))
+            (int(places[at]) + 1, names[labels[at]], names[decisions[at]], float(p[at, decisions[at]]))
             for at in confident.tolist()
         ),
     )
@@ -172,133 +261,132 @@ class _Warnings:
     def __init__(
         self,
         problem: Problem,
-        answers: TeacherAnswers,
+        predictions: TeacherPredictions,
         parts: dict[str, PartScores | None],
         temperature: float | None,
         tempered: float | None,
     ) -> None:
-        self.problem, self.answers, self.parts = problem, answers, parts
+        self.problem, self.predictions, self.parts = problem, predictions, parts
         self.temperature, self.tempered = temperature, tempered
         self.judged = next(part for part in ("validation", "test", "train") if parts[part] is not None)
-        self.p = answers.probabilities[answers.known]
+        self.p = predictions.probabilities[predictions.known]
 
-    def find(self) -> Iterator[str]:
+    def collect(self) -> Iterator[str]:
         collapsed = self._collapsed()
         for warning in (
             collapsed,
             self._no_better() if collapsed is None else None,
-            self._tells_less(),
+            self._uninformative(),
             self._hard(),
-            self._memorised() or self._seen_before(),
+            self._memorized() or self._seen_before(),
             self._softmaxed_twice() or self._miscalibrated(),
         ):
             if warning is not None:
                 yield warning
 
     def _collapsed(self) -> str | None:
-        said = np.bincount(self.p.argmax(axis=1), minlength=self.p.shape[1]) / len(self.p)
-        given = np.bincount(self.problem.labels[self.answers.known], minlength=self.p.shape[1]) / len(self.p)
-        most = int(said.argmax())
+        predicted = np.bincount(self.p.argmax(axis=1), minlength=self.p.shape[1]) / len(self.p)
+        actual = np.bincount(self.problem.y[self.predictions.known], minlength=self.p.shape[1]) / len(self.p)
+        most = int(predicted.argmax())
         name = self.problem.classes[most]
         if np.ptp(self.p, axis=0).max() < 1e-3 and len(self.p) > 1:
+            return "the teacher predicts the same for every row: it has collapsed, and its labels carry no information"
+        if predicted[most] > NEARLY_ALL >= actual[most]:
             return (
-                "the teacher says the same of every row: it has collapsed, and its labels teach nothing of the inputs"
-            )
-        if said[most] > NEARLY_ALL >= given[most]:
-            return (
-                f"the teacher says '{name}' for {said[most]:.1%} of the rows, the data have {given[most]:.1%} of it: "
-                "it has collapsed into one class"
+                f"the teacher predicts '{name}' for {predicted[most]:.1%} of the rows, but only {actual[most]:.1%} of "
+                "the data are of this class: it has collapsed into one class"
             )
         return None
 
     def _no_better(self) -> str | None:
-        scores, truth = self.parts[self.judged], self._truth(self.judged)
-        counts = np.bincount(truth, minlength=len(self.problem.classes))
-        frequent = counts.max() / len(truth)
+        scores, labels = self.parts[self.judged], self._labels(self.judged)
+        counts = np.bincount(labels, minlength=len(self.problem.classes))
+        frequent = counts.max() / len(labels)
         if scores is None or scores.accuracy > frequent:
             return None
         name = self.problem.classes[int(counts.argmax())]
         return (
-            f"the teacher's accuracy on {self.judged} rows is {scores.accuracy:.1%}, no better than always saying "
-            f"'{name}' ({frequent:.1%})"
+            f"the teacher's accuracy on {self.judged} rows is {scores.accuracy:.1%}, no better than always "
+            f"predicting '{name}' ({frequent:.1%})"
         )
 
-    def _tells_less(self) -> str | None:
-        """Worse in log loss than the shares of the classes, beyond chance."""
-        logits, truth = _known(self.problem, self.answers, self.judged)
-        shares = np.bincount(truth, minlength=len(self.problem.classes)) / len(truth)
-        own = -log_softmax(logits, axis=1)[np.arange(len(truth)), truth]
-        worse = own + np.log(shares[truth])
+    def _uninformative(self) -> str | None:
+        """A log loss worse than that of the class frequencies, beyond chance."""
+        logits, labels = _known(self.problem, self.predictions, self.judged)
+        shares = np.bincount(labels, minlength=len(self.problem.classes)) / len(labels)
+        own = -log_softmax(logits, axis=1)[np.arange(len(labels)), labels]
+        worse = own + np.log(shares[labels])
         if worse.mean() <= SURE_DEVIATIONS * worse.std() / np.sqrt(len(worse)):
             return None
         return (
-            f"the teacher's log loss on {self.judged} rows is {own.mean():.3f}, worse than that of the classes' shares "
-            f"alone ({entr(shares).sum():.3f}): a student that trusts its probabilities is misled"
+            f"the teacher's log loss on {self.judged} rows is {own.mean():.3f}, worse than that of the class "
+            f"frequencies alone ({entr(shares).sum():.3f}): a student that trusts its probabilities is misled"
         )
 
     def _hard(self) -> str | None:
-        rows = self.problem.parts["train"]
-        rows = rows[self.answers.known[rows]]
-        p = self.answers.probabilities[rows] if len(rows) else self.p
+        rows = self.problem.train.rows
+        rows = rows[self.predictions.known[rows]]
+        p = self.predictions.probabilities[rows] if len(rows) else self.p
         entropy = float(entr(p).sum(axis=1).mean() / np.log(p.shape[1]))
         sure = float((p.max(axis=1) > HARD_PROBABILITY).mean())
         if entropy >= HARD_ENTROPY and sure <= NEARLY_ALL:
             return None
         return (
-            f"the teacher's labels are practically hard (mean entropy {entropy:.2%} of the most possible, {sure:.1%} "
-            f"of rows above {HARD_PROBABILITY}): soft labels this hard teach what hard labels teach"
+            f"the teacher's labels are practically hard (mean entropy {entropy:.2%} of the maximum, {sure:.1%} of "
+            f"rows above {HARD_PROBABILITY}): soft labels this hard teach what hard labels teach"
         )
 
-    def _memorised(self) -> str | None:
-        train, held = self.parts["train"], self.parts["validation"]
-        if self.answers.out_of_fold or train is None or held is None:
+    def _memorized(self) -> str | None:
+        train, validation = self.parts["train"], self.parts["validation"]
+        if self.predictions.out_of_fold or train is None or validation is None:
             return None
-        if train.accuracy <= MEMORISED or train.accuracy - held.accuracy <= MEMORISED_GAP:
+        if train.accuracy <= MEMORIZED or train.accuracy - validation.accuracy <= MEMORIZED_GAP:
             return None
         return (
-            f"the teacher has memorised the training rows (accuracy {train.accuracy:.1%} there, {held.accuracy:.1%} on "
-            "validation rows): its soft labels on training rows are near hard; use out-of-fold labels"
+            f"the teacher has memorized the training rows (accuracy {train.accuracy:.1%} there, "
+            f"{validation.accuracy:.1%} on validation rows): its soft labels on training rows are nearly hard; use "
+            "out-of-fold labels"
         )
 
     def _seen_before(self) -> str | None:
-        """A teacher that is never wrong, on held-out rows either, may have been fitted on all of them."""
+        """A teacher that is right on every row of every part may have been fitted on all of them."""
         parts = [scores for scores in self.parts.values() if scores is not None]
-        if self.answers.out_of_fold or len(parts) < 3 or min(scores.rows for scores in parts) < SEEN_ROWS:
+        if self.predictions.out_of_fold or len(parts) < 3 or min(scores.rows for scores in parts) < SEEN_ROWS:
             return None
         if min(scores.accuracy for scores in parts) < 1.0:
             return None
         return (
-            "the teacher is right on every row, of the validation and test parts too: if it was fitted on them, what "
-            "it knows of them is no measure; fit it on the training rows alone (`sl.load_problem(...).parts`)"
+            "the teacher is right on every row, including the validation and test rows: if it was fitted on them, its "
+            "scores there mean nothing; fit it on the training rows only (`problem.train`)"
         )
 
     def _softmaxed_twice(self) -> str | None:
         classes = self.p.shape[1]
         most = np.e / (np.e + classes - 1)
-        if not self._mended() or self.temperature is None or self.temperature >= 1 or self.p.max() > most + 1e-6:
+        if not self._improved_by_temperature() or (self.temperature or 1) >= 1 or self.p.max() > most + 1e-6:
             return None
         return (
-            f"no probability of the teacher's is above {most:.3f}, the most that probabilities taken for logits can "
-            f"give, and it is right more often than it says (accuracy {self._accuracy():.1%}): they look "
-            "softmaxed twice; give probabilities or logits as they are"
+            f"no probability of the teacher is above {most:.3f}, the maximum for probabilities that are mistaken for "
+            f"logits, and it is right more often than it claims (accuracy {self._accuracy():.1%}): they look softmaxed "
+            "twice; pass its probabilities or logits unchanged"
         )
 
     def _miscalibrated(self) -> str | None:
         scores = self.parts["validation"]
-        if scores is None or scores.calibration_error <= WORST_CALIBRATION or not self._mended():
+        if scores is None or scores.calibration_error <= WORST_CALIBRATION or not self._improved_by_temperature():
             return None
-        counts = np.bincount(self._truth("validation"), minlength=len(self.problem.classes))
+        counts = np.bincount(self._labels("validation"), minlength=len(self.problem.classes))
         if self.tempered is None or self.tempered >= entr(counts / counts.sum()).sum():
-            return None  # no temperature makes it tell more than the classes' shares
+            return None  # no temperature makes it better than the class frequencies
         how = "overconfident" if (self.temperature or 1) > 1 else "underconfident"
         return (
             f"the teacher is {how} (calibration error {scores.calibration_error:.3f} on validation rows): temperature "
-            f"{self.temperature:.2g} on its labels would mend that, log loss {self.tempered:.3f} instead of "
-            f"{scores.loss:.3f}"
+            f"{self.temperature:.2g} on its labels would fix this (log loss {self.tempered:.3f} instead of "
+            f"{scores.loss:.3f})"
         )
 
-    def _mended(self) -> bool:
-        """Whether a temperature betters the log loss on the validation rows beyond chance (likelihood ratio)."""
+    def _improved_by_temperature(self) -> bool:
+        """Whether a temperature improves the log loss on the validation rows beyond chance (likelihood ratio)."""
         scores = self.parts["validation"]
         return scores is not None and 2 * scores.rows * (scores.loss - (self.tempered or 0)) > SURE
 
@@ -306,5 +394,5 @@ class _Warnings:
         scores = self.parts[self.judged]
         return 0.0 if scores is None else scores.accuracy
 
-    def _truth(self, part: str) -> np.ndarray:
-        return _known(self.problem, self.answers, part)[1]
+    def _labels(self, part: str) -> np.ndarray:
+        return _known(self.problem, self.predictions, part)[1]

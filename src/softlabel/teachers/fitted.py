@@ -1,7 +1,7 @@
-"""Teachers in memory: fitted objects with predict_proba, and functions from inputs to answers.
+"""Teachers in memory: fitted objects with predict_proba, and functions from inputs to predictions.
 
-Each is asked with the user's own frame or array where the problem has it. Columns of inputs are put in the order of the
-teacher's names, columns of answers in the order of the problem's classes.
+Each is queried with the user's own frame or array where the problem has it, with columns in the order of the teacher's
+feature names.
 """
 
 import sys
@@ -14,110 +14,112 @@ import numpy as np
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, quoted, require
 from softlabel.teachers.agreement import learning_rows, refuse_swapped
-from softlabel.teachers.answers import (
-    TeacherAnswers,
-    call_milliseconds,
-    check_columns,
-    check_probabilities,
-    class_order,
-    finite_table,
-    floored,
-    read_answers,
-    row_numbers,
-)
+from softlabel.teachers.predictions import TeacherPredictions, call_milliseconds
+from softlabel.teachers.reading import decide_reading, input_order
 from softlabel.teachers.sizes import fitted_parameters
 
 
-def ask_fitted(
+def query_fitted(
     problem: Problem, teacher: Any, *, transfer: np.ndarray | None = None, kind: str | None = None
-) -> TeacherAnswers:
-    """Answers of an object with predict_proba, or of a function, for all rows and unlabelled ones (u, d).
+) -> TeacherPredictions:
+    """Predictions of an object with predict_proba, or of a function, for all rows and for unlabeled ones (u, d).
 
-    kind    what a function's answers are; by default they are told apart by all rows
+    kind    what a function returns; by default decided by all rows
     """
     began = time.perf_counter()
-    called = teacher if isinstance(teacher, type) else type(teacher)
-    name = f"teacher {getattr(teacher, '__name__', called.__name__)}"
+    owner = teacher if isinstance(teacher, type) else type(teacher)
+    name = f"teacher {getattr(teacher, '__name__', owner.__name__)}"
     require(not isinstance(teacher, type), f"{name} is a class, not a fitted object: fit one and pass that")
     fitted = hasattr(teacher, "predict_proba")
     require(
         not (fitted and kind == "logits"),
-        f"{name} has predict_proba, which gives probabilities: leave out kind 'logits'",
+        f"{name} has predict_proba, which returns probabilities: leave out kind 'logits'",
     )
-    shown, notes = _shown(problem, teacher, name)
-    answer = teacher.predict_proba if fitted else teacher
-    logits, kind = _ask(problem, teacher, answer, shown(None), row_numbers(problem), kind, name)
+    as_input, notes = _inputs_for(problem, teacher, name)
+    predict = teacher.predict_proba if fitted else teacher
+    rows, numbers = problem.rows, _call(predict, as_input(None), name)
+    reading = decide_reading(
+        numbers,
+        classes=problem.classes,
+        column_names=_own_classes(teacher) if fitted else None,
+        kind="probabilities" if fitted else kind,
+        name=name,
+        rows=rows,
+    )
+    require(
+        not fitted or len(reading.columns) > 1,
+        f"{name} returns one column, but predict_proba returns one for each class",
+    )
+    logits = reading.logits(numbers, rows)
     learned = learning_rows(problem)
-    refuse_swapped(problem.labels[learned], logits[learned], problem.classes, name)
-    taught = None
+    refuse_swapped(problem.y[learned], logits[learned], problem.classes, name)
+    transferred = None
     if transfer is not None:
-        where = f"{name} on unlabelled rows"
-        taught, _ = _ask(problem, teacher, answer, shown(transfer), np.arange(len(transfer)), kind, where)
-    return TeacherAnswers(
+        where = f"{name} on unlabeled rows"
+        transferred = reading.logits(_call(predict, as_input(transfer), where), np.arange(len(transfer)), where)
+    return TeacherPredictions(
         logits,
-        f"{called.__name__}.predict_proba" if fitted else f"function {name.removeprefix('teacher ')}",
-        kind,
-        transfer=taught,
+        f"{owner.__name__}.predict_proba" if fitted else f"function {name.removeprefix('teacher ')}",
+        reading.kind,
+        transfer=transferred,
         seconds=time.perf_counter() - began,
-        milliseconds=_milliseconds(answer, shown(problem.inputs[:1])),
+        milliseconds=_milliseconds(predict, as_input(problem.X[:1])),
         parameters=fitted_parameters(teacher) if fitted else None,
         notes=notes,
     )
 
 
-def _ask(
-    problem: Problem, teacher: Any, answer: Callable, shown: Any, rows: np.ndarray, kind: str | None, name: str
-) -> tuple[np.ndarray, str]:
-    """Logits (n, K) in the order of the problem's classes, and their kind."""
+def _call(predict: Callable, inputs: Any, name: str) -> Any:
+    """What the user's function returns; its exceptions become one line."""
     try:
-        table = answer(shown)
-    except Exception as problem_with_it:
-        reason = (str(problem_with_it).strip().splitlines() or [""])[0]
-        raise InputError(f"{name} fails on the data: {type(problem_with_it).__name__}: {reason}") from None
-    count = len(problem.classes)
-    if not hasattr(teacher, "predict_proba"):
-        return read_answers(table, count, kind, name, rows)
-    own = getattr(teacher, "classes_", None)
-    order = list(range(count)) if own is None else class_order(list(own), problem.classes, name)
-    table = finite_table(table, count, name, rows)
-    require(table.shape[1] == count, f"{name} answers with one column, predict_proba has one for each class")
-    check_probabilities(table, name, rows)
-    return floored(table[:, order]), "probabilities"
+        return predict(inputs)
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(f"{name} fails on the data: {type(error).__name__}: {reason}") from None
 
 
-def _shown(problem: Problem, teacher: Any, name: str) -> tuple[Callable[[np.ndarray | None], Any], tuple[str, ...]]:
-    """How inputs are shown to the teacher (None stands for the problem's own rows), and remarks about it.
+def _own_classes(teacher: Any) -> list[Any] | None:
+    classes = getattr(teacher, "classes_", None)
+    return None if classes is None else list(classes)
+
+
+def _inputs_for(
+    problem: Problem, teacher: Any, name: str
+) -> tuple[Callable[[np.ndarray | None], Any], tuple[str, ...]]:
+    """A function from a table (None: the problem's own rows) to the teacher's inputs, and remarks about it.
 
     A teacher that learned from named columns gets a frame with them in its order; one that learned from an array gets
-    an array; of any other nothing is known, and it gets what the user has.
+    an array; any other gets what the user has.
     """
-    width, names, own = problem.inputs.shape[1], problem.columns, getattr(teacher, "feature_names_in_", None)
+    dimension, names, own = problem.X.shape[1], problem.columns, getattr(teacher, "feature_names_in_", None)
     learned = getattr(teacher, "n_features_in_", None)
-    held = problem.source if problem.source is not None else problem.inputs
+    source = problem.source if problem.source is not None else problem.X
     if own is None:
-        require(learned is None or learned == width, f"{name} learned from {learned} columns, the data have {width}")
-        if learned is None and names is not None and hasattr(held, "columns"):
-            return lambda table: held if table is None else _frame(table, names, held), ()
-        return lambda table: np.asarray(held) if table is None else table, ()
+        require(
+            learned is None or learned == dimension, f"{name} learned from {learned} columns, the data have {dimension}"
+        )
+        if learned is None and names is not None and hasattr(source, "columns"):
+            return lambda table: source if table is None else _frame(table, names, source), ()
+        return lambda table: np.asarray(source) if table is None else table, ()
     own = [str(column) for column in own]
-    require(len(own) == width or names is not None, f"{name} learned from {len(own)} columns, the data have {width}")
+    require(
+        len(own) == dimension or names is not None, f"{name} learned from {len(own)} columns, the data have {dimension}"
+    )
     if names is None:
         remark = f"the data's columns have no names: they are taken in the order of the teacher's ({quoted(own)})"
-        return lambda table: _frame(np.asarray(held) if table is None else table, own, None), (remark,)
-    check_columns(own, names, name)
-    places = {column: place for place, column in enumerate(names)}
-    order = [places[column] for column in own]
+        return lambda table: _frame(np.asarray(source) if table is None else table, own, None), (remark,)
+    order = input_order(own, names, name)
 
-    def show(table: np.ndarray | None) -> Any:
-        if table is None and hasattr(held, "columns"):
-            return held if own == list(names) else held[own]
-        return _frame((problem.inputs if table is None else table)[:, order], own, held)
+    def named(table: np.ndarray | None) -> Any:
+        if table is None and hasattr(source, "columns"):
+            return source if own == list(names) else source[own]
+        return _frame((problem.X if table is None else table)[:, order], own, source)
 
-    return show, ()
+    return named, ()
 
 
 def _frame(table: np.ndarray, names: Sequence[str], like: Any) -> Any:
-    """A frame of the user's own kind; where there is none, pandas if it is in use already, else polars."""
+    """A frame of the user's library; without one, of pandas if it is imported already, else of polars."""
     if hasattr(like, "columns"):
         module = type(like).__module__.split(".")[0]
     else:
@@ -131,9 +133,9 @@ def _frame(table: np.ndarray, names: Sequence[str], like: Any) -> Any:
     return polars.DataFrame(table, schema=list(names))
 
 
-def _milliseconds(answer: Callable, row: Any) -> float | None:
-    """For one row; None where the teacher cannot answer a single one."""
+def _milliseconds(predict: Callable, row: Any) -> float | None:
+    """For one row; None if the teacher cannot predict a single one."""
     try:
-        return call_milliseconds(lambda: answer(row))
+        return call_milliseconds(lambda: predict(row))
     except Exception:
         return None

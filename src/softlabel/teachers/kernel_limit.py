@@ -3,8 +3,8 @@
     z(x) = E⟨v(Z), φ_x(Z)⟩,  φ_x(Z) = 1(Z·x > 0) x,  Z ~ N(0, I),  ‖v‖ ≤ 1;      soft label p = μ(κ z(x))
 
 Its v is that of the margin problem, v = G_q/√(‖G_q‖² + s²), so it is known everywhere: on training points, on new
-points, and at a student's own starting directions. `theory.margin.teacher` defines it, bounds its margin and computes
-it, in float64, for all of these. κ = 1/temperature.
+points, and at the initial directions of a student. `theory.margin.teacher` defines it, bounds its margin and computes
+it in float64. κ = 1/temperature.
 """
 
 from dataclasses import dataclass
@@ -31,9 +31,28 @@ PAIRS = 20000
 
 @dataclass(frozen=True, eq=False)
 class KernelLimitTeacher:
-    """v by the points that carry it: `points` (k, d), `weights` (k,) = q_i y_i, Σ|weights| = 1, and `smoothing` s > 0.
+    """An infinitely wide teacher network, represented by the training points that define its v.
 
-    `margin_lower` is the certified lower bound on γ(v) of this v on the points that the margin was computed for.
+    Parameters
+    ----------
+    points : Tensor of shape (k, d)
+        Training points with a positive weight.
+    weights : Tensor of shape (k,)
+        q_i y_i, with Σ|weights| = 1.
+    smoothing : float
+        s > 0 in v = G_q/√(‖G_q‖² + s²).
+    kappa : float, default=1.0
+        Factor of the logits, κ = 1/temperature.
+    margin_lower : float, default=0.0
+        Certified lower bound on the margin γ(v) on the points that the margin was computed for.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from softlabel import KernelLimitTeacher
+    >>> teacher = KernelLimitTeacher(torch.eye(2).double(), torch.tensor([0.5, -0.5]).double(), smoothing=0.1)
+    >>> teacher.soft_labels([[1.0, 0.0], [0.0, 1.0]]).round(1)
+    array([0.6, 0.4])
     """
 
     points: Tensor
@@ -47,15 +66,15 @@ class KernelLimitTeacher:
         require(0 < self.smoothing < float("inf"), f"smoothing must be positive and finite, got {self.smoothing}")
 
     @classmethod
-    def of(cls, margin: Margin, inputs: Any, y: Any, kappa: float = 1.0) -> "KernelLimitTeacher":
-        """The teacher that a margin computation on these inputs found."""
+    def from_margin(cls, margin: Margin, inputs: Any, y: Any, kappa: float = 1.0) -> "KernelLimitTeacher":
+        """The teacher of a margin that was computed for inputs (n, d) and signs y (n,)."""
         if margin.upper == 0:
             reason = margin.zero.reason if margin.zero is not None else "its margin is 0"
             raise InputError(f"the data set has no kernel-limit teacher: {reason}")
         x, signs = np.asarray(inputs, dtype=np.float64), np.asarray(y, dtype=np.float64)
         require(
             x.shape == (margin.n, margin.d) and signs.shape == (margin.n,),
-            f"the margin is that of {margin.n} rows and {margin.d} columns, got inputs of shape {x.shape}",
+            f"the margin is for {margin.n} rows and {margin.d} columns, got inputs of shape {x.shape}",
         )
         carrying = np.flatnonzero(margin.q)
         x, signs = torch.from_numpy(x[carrying]), signs[carrying]
@@ -66,18 +85,25 @@ class KernelLimitTeacher:
         return TeacherField(self.points, self.weights, self.smoothing)
 
     def v(self, directions: Any) -> np.ndarray:
-        """v at the given directions (k, d)."""
+        """v at directions (k, d)."""
         return self.field.v(torch.as_tensor(np.asarray(directions, dtype=np.float64))).numpy()
 
     def logits(self, inputs: Any, *, pairs: int = PAIRS, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """κ z(x) for each row of inputs, and the standard errors, from so many pairs of directions ±Z.
+        """Logits κ z(x) of inputs (n, d) and their standard errors, both (n,), estimated by Monte Carlo.
 
-        ⟨G, φ_x⟩, whose mean K_1 gives exactly, serves as control variate.
+        Parameters
+        ----------
+        inputs : array-like of shape (n, d)
+            Rows to label.
+        pairs : int, default=20000
+            Number of pairs of directions ±Z. ⟨G, φ_x⟩, whose mean is known by K_1, serves as control variate.
+        seed : int, default=0
+            Seed of the directions.
         """
         x = torch.as_tensor(np.asarray(inputs, dtype=np.float64))
         require(
             x.ndim == 2 and x.shape[1] == self.points.shape[1],
-            f"inputs must have {self.points.shape[1]} columns as the teacher's, got shape {tuple(x.shape)}",
+            f"inputs must have {self.points.shape[1]} columns like the teacher's points, got shape {tuple(x.shape)}",
         )
         require(pairs >= 3, f"pairs must be at least 3, got {pairs}")
         known = kernel_matrix(x.numpy(), self.points.numpy()) @ self.weights.numpy()
@@ -115,5 +141,5 @@ class KernelLimitTeacher:
 _NUMBERS = ("smoothing", "kappa", "margin_lower")
 _OUTDATED = (
     "was written by an earlier version, whose teacher was not well defined where its features cancel, so that its "
-    "certified margin may be wrong; compute it again with margin"
+    "certified margin may be wrong; recompute it with margin"
 )

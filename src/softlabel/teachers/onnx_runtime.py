@@ -1,4 +1,4 @@
-"""The one place that imports onnxruntime: quiet, without telemetry (see `softlabel.__init__`), and interruptible."""
+"""The only module that imports onnxruntime: quiet, without telemetry (see `softlabel.__init__`), interruptible."""
 
 import threading
 import time
@@ -12,14 +12,14 @@ from softlabel.errors import InputError, require
 from softlabel.memory import bounded_memory
 from softlabel.numerics.local_files import reason_of
 
-QUICK = 0.05  # seconds; a call that lasts no longer needs no thread of its own
-PATIENCE = 5.0  # seconds that an interrupted call has to stop
+QUICK = 0.05  # seconds; a call that takes no longer needs no separate thread
+PATIENCE = 5.0  # seconds in which an interrupted call must stop
 _SILENT = 4
 
 
 @dataclass(frozen=True)
-class Declared:
-    """An input or output as a model declares it; a side of its shape is a number, a name, or None."""
+class DeclaredTensor:
+    """An input or output as a model declares it; each size in its shape is a number, a name, or None."""
 
     name: str
     type: str
@@ -44,17 +44,17 @@ class Runtime:
 
         try:
             self.session = interruptible(opened, lambda: None)
-            self.inputs = [Declared(one.name, one.type, tuple(one.shape or ())) for one in self.session.get_inputs()]
-            self.outputs = [Declared(one.name, one.type, tuple(one.shape or ())) for one in self.session.get_outputs()]
-        except Exception as problem:
-            raise InputError(f"{who} cannot be read as an ONNX model: {reason_of(problem)}") from None
-        require(len(self.inputs) > 0, f"{who} takes no input, so it is no classifier")
-        require(len(self.outputs) > 0, f"{who} has no output, so it is no classifier")
+            self.inputs = [_declared(tensor) for tensor in self.session.get_inputs()]
+            self.outputs = [_declared(tensor) for tensor in self.session.get_outputs()]
+        except Exception as error:
+            raise InputError(f"{who} cannot be read as an ONNX model: {reason_of(error)}") from None
+        require(len(self.inputs) > 0, f"{who} takes no input, so it is not a classifier")
+        require(len(self.outputs) > 0, f"{who} has no output, so it is not a classifier")
         self.options = onnxruntime.RunOptions
         self.quick_rows = 0
 
     def run(self, outputs: Sequence[str], feeds: dict[str, np.ndarray]) -> list[Any]:
-        """Outputs for one batch. Ctrl-C ends it; batches that are known to be quick are spared the thread for that."""
+        """Outputs for one batch. Ctrl-C ends the call, which takes a thread unless batches are known to be quick."""
         options = self.options()
         options.log_severity_level = _SILENT
 
@@ -66,29 +66,34 @@ class Runtime:
         if rows <= self.quick_rows:
             return called()
         began = time.perf_counter()
-        found = interruptible(called, lambda: setattr(options, "terminate", True))
+        outputs_of_batch = interruptible(called, lambda: setattr(options, "terminate", True))
         if time.perf_counter() - began < QUICK:
             self.quick_rows = rows
-        return found
+        return outputs_of_batch
+
+
+def _declared(tensor: Any) -> DeclaredTensor:
+    return DeclaredTensor(tensor.name, tensor.type, tuple(tensor.shape or ()))
 
 
 def interruptible(work: Callable[[], Any], stop: Callable[[], None]) -> Any:
-    """Do work in a thread, so that Ctrl-C reaches the caller while native code runs; `stop` tells the work to end."""
+    """Do work in a thread, so that Ctrl-C reaches the caller while native code runs; `stop` ends the work."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    found: list[Any] = []
+    results: list[Any] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(work())
-        except BaseException as problem:
-            failed.append(problem)
+            results.append(work())
+        except BaseException as error:
+            failed.append(error)
 
     thread = threading.Thread(target=run, daemon=True, name="softlabel-onnx")
     try:
         thread.start()
-        thread.join()
+        while thread.is_alive():
+            thread.join(0.2)  # a signal that arrives just before a wait without limit would go unnoticed
     except BaseException:
         stop()
         if thread.is_alive():
@@ -96,4 +101,4 @@ def interruptible(work: Callable[[], Any], stop: Callable[[], None]) -> Any:
         raise
     if failed:
         raise failed[0]
-    return found[0]
+    return results[0]

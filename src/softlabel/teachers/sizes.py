@@ -1,4 +1,4 @@
-"""How many parameters a fitted model has, where its kind is known."""
+"""Number of parameters of a fitted model."""
 
 from typing import Any
 
@@ -6,15 +6,15 @@ import numpy as np
 
 
 def fitted_parameters(model: Any) -> int | None:
-    """Numbers that a fitted classifier holds; None where its kind is not known.
+    """Number of parameters of a fitted classifier; None if its type is unknown.
 
     Linear models and neural networks: coefficients and intercepts. Trees and forests: a threshold for every split and
     a value for every class of every leaf. Boosted trees of scikit-learn: a threshold for every split and a value for
-    every leaf. A pipeline or a search counts as the classifier at its end.
+    every leaf. A pipeline or a search counts as its final classifier.
     """
     try:
         return _count(model)
-    except (AttributeError, TypeError, ValueError, IndexError):  # not what its attributes seemed to say
+    except (AttributeError, TypeError, ValueError, IndexError):  # its attributes are not what their names suggest
         return None
 
 

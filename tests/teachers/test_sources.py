@@ -1,4 +1,4 @@
-"""One door to every teacher, and one line for what is none."""
+"""One function for every teacher, and one line for what is not a teacher."""
 
 import numpy as np
 import polars as pl
@@ -11,13 +11,13 @@ from sklearn.svm import LinearSVC
 import softlabel
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError
-from softlabel.teachers.asking import ask_teacher
+from softlabel.teachers.sources import TeacherOptions, query_teacher, teacher_specification
 
 
 def made(rows=150):
     x = np.random.default_rng(0).normal(size=(rows, 3)).astype(np.float32)
     y = np.array(["a", "b", "c"])[softmax(2 * x, axis=1).argmax(axis=1)]
-    return x, y, Problem.of(x, y)
+    return x, y, Problem.from_arrays(x, y)
 
 
 def test_the_same_teacher_in_every_form(tmp_path):
@@ -32,34 +32,39 @@ def test_the_same_teacher_in_every_form(tmp_path):
         model, model.predict_proba, lambda inputs: model.decision_function(inputs), tmp_path / "m.onnx",
         str(tmp_path / "m.onnx"), tmp_path / "p.npy", str(tmp_path / "p.csv"), tmp_path / "p.PARQUET",
     ):  # fmt: skip
-        assert ask_teacher(problem, teacher).probabilities == pytest.approx(said, abs=1e-4)
+        assert query_teacher(problem, teacher).probabilities == pytest.approx(said, abs=1e-4)
 
 
 def test_it_is_public():
-    assert softlabel.ask_teacher is ask_teacher
+    assert softlabel.query_teacher is query_teacher
     assert softlabel.audit_teacher.__module__ == "softlabel.teachers.audit"
 
 
-def test_auto_trains_one_and_tells_of_it():
+def test_auto_trains_one_and_logs_it(caplog):
     _, _, problem = made()
-    lines = []
-    found = ask_teacher(problem, "auto", transfer=problem.inputs[:2], seed=1, watch=lines.append)
+    with caplog.at_level("INFO", logger="softlabel"):
+        found = query_teacher(problem, "auto", transfer=problem.X[:2], seed=1)
     assert found.out_of_fold
     assert found.transfer.shape == (2, 3)
-    assert lines
+    assert "teacher: training a network of width 512 on 90 rows" in caplog.messages
+
+
+def test_what_a_trained_teacher_depends_on():
+    assert teacher_specification("auto", 3)["seed"] == 3
+    assert teacher_specification("model.onnx", 3) is None
 
 
 def test_an_id_column_is_for_label_files_alone():
     x, y, problem = made()
     model = LogisticRegression().fit(x, y)
-    assert ask_teacher(problem, model, id_column="patient").known.all()
+    assert query_teacher(problem, model, options=TeacherOptions(id_column="patient")).known.all()
 
 
 @pytest.mark.parametrize(
     ("teacher", "message"),
     [
-        ("forest", "teacher 'forest' is no teacher: a teacher is 'auto'"),
-        ("Auto", "teacher 'Auto' is no teacher: a teacher is 'auto'"),
+        ("forest", "teacher 'forest' is not a teacher: a teacher is 'auto'"),
+        ("Auto", "teacher 'Auto' is not a teacher: a teacher is 'auto'"),
         ("nowhere/m.onnx", "no file 'nowhere/m.onnx' for a teacher"),
         ("nowhere/p.csv", "no file 'nowhere/p.csv'"),
         ("model.pkl", "'model.pkl' may hold code, which softlabel never loads"),
@@ -72,20 +77,20 @@ def test_an_id_column_is_for_label_files_alone():
 def test_what_is_no_teacher(teacher, message):
     _, _, problem = made(60)
     with pytest.raises(InputError, match=message) as caught:
-        ask_teacher(problem, teacher)
+        query_teacher(problem, teacher)
     assert "\n" not in str(caught.value)
 
 
 def test_folders_and_empty_files(tmp_path):
     _, _, problem = made(60)
-    with pytest.raises(InputError, match="is a folder"):
-        ask_teacher(problem, tmp_path)
+    with pytest.raises(InputError, match="is a directory"):
+        query_teacher(problem, tmp_path)
     (tmp_path / "m.onnx").mkdir()
     with pytest.raises(InputError, match="is a folder"):
-        ask_teacher(problem, tmp_path / "m.onnx")
+        query_teacher(problem, tmp_path / "m.onnx")
     (tmp_path / "e.npy").write_bytes(b"")
     with pytest.raises(InputError, match=r"is empty \(0 bytes\)"):
-        ask_teacher(problem, tmp_path / "e.npy")
+        query_teacher(problem, tmp_path / "e.npy")
 
 
 def test_options_that_do_not_belong_to_a_teacher(tmp_path):
@@ -93,14 +98,14 @@ def test_options_that_do_not_belong_to_a_teacher(tmp_path):
     model = LogisticRegression().fit(x, y)
     np.save(tmp_path / "p.npy", model.predict_proba(x))
     for teacher in ("auto", model, tmp_path / "p.npy"):
-        with pytest.raises(InputError, match="output 'z' is for ONNX teachers alone"):
-            ask_teacher(problem, teacher, output="z")
-    with pytest.raises(InputError, match="kind 'logits' is for teachers that are given"):
-        ask_teacher(problem, "auto", kind="logits")
+        with pytest.raises(InputError, match="output 'z' is for ONNX teachers only"):
+            query_teacher(problem, teacher, options=TeacherOptions(output="z"))
+    with pytest.raises(InputError, match="kind 'logits' does not apply to teacher 'auto'"):
+        query_teacher(problem, "auto", options=TeacherOptions(kind="logits"))
     with pytest.raises(InputError, match="logits or probabilities, not 'classes'"):
-        ask_teacher(problem, model, kind="classes")
-    with pytest.raises(InputError, match="cannot label the unlabelled rows"):
-        ask_teacher(problem, tmp_path / "p.npy", transfer=x[:3])
+        query_teacher(problem, model, options=TeacherOptions(kind="classes"))
+    with pytest.raises(InputError, match="cannot label the unlabeled rows"):
+        query_teacher(problem, tmp_path / "p.npy", transfer=x[:3])
 
 
 @pytest.mark.parametrize(
@@ -116,14 +121,14 @@ def test_options_that_do_not_belong_to_a_teacher(tmp_path):
 def test_unlabelled_rows_that_do_not_fit(transfer, message):
     x, y, problem = made(60)
     with pytest.raises(InputError, match=message):
-        ask_teacher(problem, LogisticRegression().fit(x, y), transfer=transfer)
+        query_teacher(problem, LogisticRegression().fit(x, y), transfer=transfer)
 
 
 def test_unlabelled_rows_with_names():
     x, y, _ = made(60)
     frame = pl.DataFrame(dict(zip("uvw", x.T, strict=True)))
-    problem, model = Problem.of(frame, y), LogisticRegression().fit(frame, y)
-    found = ask_teacher(problem, model, transfer=frame.head(4))
+    problem, model = Problem.from_arrays(frame, y), LogisticRegression().fit(frame, y)
+    found = query_teacher(problem, model, transfer=frame.head(4))
     assert softmax(found.transfer, axis=1) == pytest.approx(found.probabilities[:4], abs=1e-6)
     with pytest.raises(InputError, match="columns in order: 'v' is not 'u'"):
-        ask_teacher(problem, model, transfer=frame.select(["v", "u", "w"]))
+        query_teacher(problem, model, transfer=frame.select(["v", "u", "w"]))
