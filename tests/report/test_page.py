@@ -11,11 +11,11 @@ HOSTILE = "</script><script>alert(1)</script><!--<script>\" ' & $\\frac{$ \u2028
 class Scripts(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.tags: list[str] = []
 
     def handle_starttag(self, tag, attrs) -> None:
         if tag in ("script", "a"):
-            self.found.append(tag)
+            self.tags.append(tag)
 
 
 def chart() -> Chart:
@@ -30,7 +30,7 @@ def test_names_stay_inert_in_the_page(tmp_path):
     text = write_page(page, tmp_path).read_text(encoding="utf-8")
     parser = Scripts()
     parser.feed(text)
-    assert parser.found == ["script", "script"]  # Plotly's and the page's own
+    assert parser.tags == ["script", "script"]  # Plotly's and the page's own
     own = text[text.rindex("<script>") + len("<script>") : text.rindex("</script>")]
     figure = own[own.index("const charts = {") :].splitlines()[0]
     assert not set(figure) & set("<>&\u2028")
@@ -44,5 +44,5 @@ def test_plotly_gets_names_as_they_are():
 
 
 def test_a_page_with_a_name_that_is_no_utf_8(tmp_path):
-    page = Page("t\udcff", "q", [], [], [], [], [], {}, {}, "again")
+    page = Page("t\udcff", "q", [], [], [], [], [], {}, {}, "command")
     assert "t\\udcff" in write_page(page, tmp_path).read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Renders what was computed: tables, figures, pages."""
+"""Renders results: tables, figures, HTML pages and notebook output."""

@@ -1,4 +1,4 @@
-"""Neurons that soft and hard labels need, against the margin, one panel a family."""
+"""Number of neurons that soft and hard labels need, as a function of the margin, one panel per family."""
 
 import math
 from pathlib import Path
@@ -21,7 +21,7 @@ from softlabel.theory.bounds.needs import even_ceiling
 from softlabel.theory.bounds.setting import check_epsilon, check_gamma
 
 SOFT, HARD, REFERENCE, INK = "#0072B2", "#D55E00", "#9A9A9A", "#333333"
-COLOURS = {"soft": SOFT, "hard": HARD}
+COLORS = {"soft": SOFT, "hard": HARD}
 TITLES = {
     "paper": "paper, as printed",
     "corrected": "corrected, the paper's route",
@@ -33,47 +33,52 @@ SMALLEST, LARGEST = 1e-12, 0.5
 
 
 def draw_bounds(path: Path, gamma: float, epsilon: float, setting: Setting) -> None:
-    """Draw widths against γ in every family, with the crossovers, into a PNG or SVG file."""
-    check_gamma(gamma)
-    check_epsilon(epsilon)
+    """Draw `bounds_figure` into a PNG or SVG file."""
     canvas = CANVASES.get(path.suffix.lower())
     if canvas is None:
         raise InputError(f"figure must end in .png or .svg, got '{path}'; rename it")
-    smallest = max(SMALLEST, min(2e-3, gamma / 4))  # beyond that the lines only go on straight
+    figure = bounds_figure(gamma, epsilon, setting)
+    with replacing(path) as part:
+        canvas(figure).print_figure(part, format=path.suffix[1:].lower(), dpi=150)
+
+
+def bounds_figure(gamma: float, epsilon: float, setting: Setting) -> Figure:
+    """Widths against γ in every family, with the crossovers, as a Matplotlib figure."""
+    check_gamma(gamma)
+    check_epsilon(epsilon)
+    smallest = max(SMALLEST, min(2e-3, gamma / 4))  # below that the lines continue straight
     margins = [min(margin, LARGEST) for margin in np.geomspace(smallest, LARGEST, 160).tolist()]
     figure = Figure(figsize=(9.6, 7.4), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True, sharey=True)
-    for place, (axes, family) in enumerate(zip(panels.flat, FAMILIES, strict=True)):
+    for index, (axes, family) in enumerate(zip(panels.flat, FAMILIES, strict=True)):
         _panel(axes, family, margins, gamma, epsilon, setting)
-        if place % 2 == 0:
+        if index % 2 == 0:
             axes.set_ylabel("neurons m")
-        if place >= 2:
+        if index >= 2:
             axes.set_xlabel("margin γ")
     _legend(figure)
     panels[0, 0].set(xlim=(margins[0], LARGEST), ylim=_heights(margins, epsilon, setting))
     figure.suptitle(_title(epsilon, setting), x=0.01, ha="left", fontsize=12.5, fontweight="bold", color=INK)
-    with replacing(path) as part:
-        canvas(figure).print_figure(part, format=path.suffix[1:].lower(), dpi=150)
+    return figure
 
 
 def _panel(axes: Axes, family: Family, margins: list[float], gamma: float, epsilon: float, setting: Setting) -> None:
     reference = [scaling_without_projection(margin) for margin in margins]
     axes.plot(margins, reference, color=REFERENCE, lw=1.2, ls=(0, (1, 2)))
-    said = [silence(family, arm, setting) for arm in ARMS]
+    silent = [arm for arm in ARMS if silence(family, arm, setting)]
     heights: dict[Arm, float] = {}
-    for arm, reason in zip(ARMS, said, strict=True):
-        if reason:
+    for arm in ARMS:
+        if arm in silent:
             continue
         widths = [real_needs(family, arm, margin, epsilon, setting).width for margin in margins]
-        axes.plot(margins, widths, color=COLOURS[arm], lw=2.2, ls="-" if arm == "soft" else (0, (6, 2)))
-        here = real_needs(family, arm, gamma, epsilon, setting).width
-        axes.plot([gamma], [here], "o", color=COLOURS[arm], ms=6, mec="white", mew=0.8, zorder=4)
-        heights[arm] = here
+        axes.plot(margins, widths, color=COLORS[arm], lw=2.2, ls="-" if arm == "soft" else (0, (6, 2)))
+        heights[arm] = real_needs(family, arm, gamma, epsilon, setting).width
+        axes.plot([gamma], [heights[arm]], "o", color=COLORS[arm], ms=6, mec="white", mew=0.8, zorder=4)
     axes.axvline(gamma, color=INK, lw=0.7, alpha=0.35)
-    _words(axes, gamma, heights, _crossing(axes, family, epsilon, setting))
-    if any(said):
-        silent = " and ".join(arm for arm, reason in zip(ARMS, said, strict=True) if reason)
-        axes.text(0.04, 0.06, f"{silent}: no version with this κ, α", transform=axes.transAxes, fontsize=9, color=INK)
+    _labels(axes, gamma, heights, _crossing(axes, family, epsilon, setting))
+    if silent:
+        text = f"{' and '.join(silent)}: no version with this κ, α"
+        axes.text(0.04, 0.06, text, transform=axes.transAxes, fontsize=9, color=INK)
     axes.set(xscale="log", yscale="log")
     axes.set_title(TITLES[family], loc="left", fontsize=10.5, color=INK)
     axes.yaxis.set_major_locator(LogLocator(numticks=9))
@@ -84,27 +89,27 @@ def _panel(axes: Axes, family: Family, margins: list[float], gamma: float, epsil
     axes.tick_params(colors=INK, labelsize=9)
 
 
-def _words(axes: Axes, gamma: float, heights: dict[Arm, float], note: str) -> None:
-    """In the corner: where the lines cross, and the widths at the given margin."""
-    lines = [(note, INK)] if note else []
-    lines += [(f"{arm} at γ = {gamma:g}: {_power(height)}", COLOURS[arm]) for arm, height in heights.items()]
-    for place, (line, colour) in enumerate(lines):
+def _labels(axes: Axes, gamma: float, heights: dict[Arm, float], crossing: str) -> None:
+    """Write into the corner where the lines cross, and the widths at the margin γ."""
+    lines = [(crossing, INK)] if crossing else []
+    lines += [(f"{arm} at γ = {gamma:g}: {_power(height)}", COLORS[arm]) for arm, height in heights.items()]
+    for index, (line, color) in enumerate(lines):
         axes.annotate(
             line,
             (0.98, 0.97),
-            xytext=(0, -14 * place),
+            xytext=(0, -14 * index),
             xycoords="axes fraction",
             textcoords="offset points",
             ha="right",
             va="top",
             fontsize=9,
-            color=colour,
+            color=color,
             bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.6},
         )
 
 
 def _power(value: float) -> str:
-    """A number of neurons for the eye: 3,240 or 5.8·10⁵."""
+    """A number of neurons in readable form: 3,240 or 5.8·10⁵."""
     if not math.isfinite(value):
         return "beyond floating point"
     if value < 1e5:
@@ -114,7 +119,7 @@ def _power(value: float) -> str:
 
 
 def _heights(margins: list[float], epsilon: float, setting: Setting) -> tuple[float, float]:
-    """Limits of the neuron axis: all families' widths with some room; the reference line may leave at the top."""
+    """Limits of the neuron axis: the widths of all families with some room; the reference line may leave at the top."""
     widths = [
         real_needs(family, arm, margin, epsilon, setting).width
         for family in FAMILIES
@@ -127,7 +132,7 @@ def _heights(margins: list[float], epsilon: float, setting: Setting) -> tuple[fl
 
 
 def _crossing(axes: Axes, family: Family, epsilon: float, setting: Setting) -> str:
-    """Mark γ_×, shade the margins where soft labels need fewer neurons, and return it in words."""
+    """Mark the crossover γ_×, shade the margins where soft labels need fewer neurons, and describe them in words."""
     crossing = crossover_in(family, epsilon, setting)
     if crossing.gamma is None:
         if crossing.note.startswith("soft always"):
@@ -141,7 +146,7 @@ def _crossing(axes: Axes, family: Family, epsilon: float, setting: Setting) -> s
 
 
 def _legend(figure: Figure) -> None:
-    """Say once what the lines and marks are."""
+    """One legend for all panels."""
     handles = [
         Line2D([], [], color=SOFT, lw=2.2, label="soft labels"),
         Line2D([], [], color=HARD, lw=2.2, ls=(0, (6, 2)), label="hard labels"),

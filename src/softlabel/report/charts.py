@@ -1,9 +1,9 @@
-"""What a figure shows, apart from how it is drawn: panels of curves or of dots with intervals."""
+"""The content of a figure, independent of how it is drawn: panels of curves or of points with intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-COLOURS = {
+COLORS = {
     "soft": "#0072B2",
     "hard": "#D55E00",
     "teacher": "#009E73",
@@ -11,17 +11,16 @@ COLOURS = {
     "other": "#CC79A7",
     "extra": "#E69F00",
     **{
-        f"ramp {k}": colour
-        for k, colour in enumerate(("#9ECAE1", "#6BAED6", "#4292C6", "#2171B5", "#08519C", "#08306B"))
+        f"ramp {k}": color for k, color in enumerate(("#9ECAE1", "#6BAED6", "#4292C6", "#2171B5", "#08519C", "#08306B"))
     },
 }
 
 
 @dataclass(frozen=True)
 class Series:
-    """One curve, or one row of dots: places x, values y, and where known the ends of their intervals.
+    """One curve, or one row of points: x values, y values, and where known the ends of their intervals.
 
-    `role` gives the colour; `marks` draws dots without a line; `faint` is for what stands in the background.
+    `role` sets the color; `marks` draws points without a line; `faint` is for series in the background.
     """
 
     name: str
@@ -37,7 +36,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One coordinate system; `ticks` are the numbers written along the x axis, where they are few."""
+    """One coordinate system; `ticks` are the numbers written along the x axis, where there are few."""
 
     title: str
     series: Sequence[Series]
@@ -50,24 +49,24 @@ class Panel:
 
     @property
     def categories(self) -> list[str]:
-        """Words along the x axis in the order they come, none where it has numbers."""
+        """The categories along the x axis in order of appearance; empty for a numeric axis."""
         if not any(isinstance(x, str) for series in self.series for x in series.x):
             return []
         return list(dict.fromkeys(str(x) for series in self.series for x in series.x))
 
-    def places(self, series: Series) -> list[float]:
-        """Where a series' points lie on the x axis; rows of dots stand side by side, not on top of each other."""
+    def positions(self, series: Series) -> list[float]:
+        """Positions of a series' points on the x axis; rows of points stand side by side."""
         names = self.categories
         if not names:
             return [float(x) for x in series.x]
-        dots = [other for other in self.series if other.marks]
-        shift = 0.5 * ((dots.index(series) + 0.5) / len(dots) - 0.5) if series.marks else 0.0
+        points = [other for other in self.series if other.marks]
+        shift = 0.5 * ((points.index(series) + 0.5) / len(points) - 0.5) if series.marks else 0.0
         return [names.index(str(x)) + shift for x in series.x]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: its file name (without ending), title, one sentence on what to see, and its panels in rows."""
+    """A figure: its file name (without suffix), title, a one-sentence caption, and its panels in rows."""
 
     name: str
     title: str

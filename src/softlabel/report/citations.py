@@ -1,4 +1,4 @@
-"""What to cite, as BibTeX."""
+"""BibTeX entries for the papers and data that a study uses."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ CITATIONS = {
 }}""",
 }
 
-USED = {  # by a study
+USED = {  # by study
     "figure1": ("mandal",),
     "kernel-regime": ("rahbar",),
     "plan": ("mandal",),
@@ -45,6 +45,6 @@ USED = {  # by a study
 
 
 def citations(study: str, data: str | None = None) -> Sequence[str]:
-    """BibTeX of what a study rests on, and of the data it used."""
+    """BibTeX entries of the papers behind a study, of its data set, and of softlabel."""
     names = [*USED.get(study, ()), *([data] if data in CITATIONS else []), "softlabel"]
     return [CITATIONS[name] for name in names]

@@ -1,4 +1,4 @@
-"""Charts as PNG and SVG files."""
+"""Charts as Matplotlib figures, and as PNG and SVG files."""
 
 import warnings
 from pathlib import Path
@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from softlabel.numerics.files import replacing
 from softlabel.printable import printable
-from softlabel.report.charts import COLOURS, Chart, Panel, Series
+from softlabel.report.charts import COLORS, Chart, Panel, Series
 
 INK = "#333333"
 
@@ -21,22 +21,28 @@ def figure_text(text: object) -> str:
     return printable(text).replace("$", r"\$")
 
 
-def draw(chart: Chart, folder: Path) -> list[Path]:
-    """Write the chart into the folder as PNG and SVG; returns the files."""
+def chart_figure(chart: Chart) -> Figure:
+    """The chart as a Matplotlib figure."""
     columns = min(chart.columns, len(chart.panels))
     rows = -(-len(chart.panels) // columns)
     figure = Figure(figsize=(max(6.4, 4.4 * columns), 0.7 + 3.2 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharey="row" if chart.share_y else False)
     for axes in grid.flat[len(chart.panels) :]:
         axes.set_visible(False)
-    for place, (axes, panel) in enumerate(zip(grid.flat, chart.panels, strict=False)):
-        _panel(axes, panel, first=place % columns == 0 or not chart.share_y)
+    for index, (axes, panel) in enumerate(zip(grid.flat, chart.panels, strict=False)):
+        _panel(axes, panel, first=index % columns == 0 or not chart.share_y)
     handles = {
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     figure.suptitle(figure_text(chart.title), x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    files = [folder / f"{chart.name}.png", folder / f"{chart.name}.svg"]
+    return figure
+
+
+def draw(chart: Chart, directory: Path) -> list[Path]:
+    """Write the chart into the directory as PNG and SVG; returns the files."""
+    figure = chart_figure(chart)
+    files = [directory / f"{chart.name}.png", directory / f"{chart.name}.svg"]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
         with replacing(files[0]) as part:
@@ -48,7 +54,7 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
 
 def _panel(axes: Axes, panel: Panel, first: bool) -> None:
     for series in panel.series:
-        _series(axes, series, panel.places(series))
+        _series(axes, series, panel.positions(series))
     if panel.categories:
         axes.set_xticks(range(len(panel.categories)), [figure_text(name) for name in panel.categories])
     elif panel.log_x:
@@ -69,7 +75,7 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
 
 
 def _series(axes: Axes, series: Series, x: list[float]) -> None:
-    colour, label = COLOURS[series.role], figure_text(series.name)
+    color, label = COLORS[series.role], figure_text(series.name)
     alpha = 0.45 if series.faint else 1.0
     if series.marks:
         if series.low is not None and series.high is not None:
@@ -77,11 +83,11 @@ def _series(axes: Axes, series: Series, x: list[float]) -> None:
                 [y - low for y, low in zip(series.y, series.low, strict=True)],
                 [high - y for y, high in zip(series.y, series.high, strict=True)],
             ]
-            axes.errorbar(x, series.y, reach, fmt="o", markersize=5, capsize=3, color=colour, label=label, alpha=alpha)
+            axes.errorbar(x, series.y, reach, fmt="o", markersize=5, capsize=3, color=color, label=label, alpha=alpha)
         else:
-            axes.plot(x, series.y, "D", markersize=5, color=colour, label=label, alpha=alpha, fillstyle="none")
+            axes.plot(x, series.y, "D", markersize=5, color=color, label=label, alpha=alpha, fillstyle="none")
         return
     style = "--" if series.dashed else "-"
-    axes.plot(x, series.y, style, marker="o", markersize=3.5, color=colour, label=label, alpha=alpha)
+    axes.plot(x, series.y, style, marker="o", markersize=3.5, color=color, label=label, alpha=alpha)
     if series.low is not None and series.high is not None:
-        axes.fill_between(x, series.low, series.high, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(x, series.low, series.high, color=color, alpha=0.15, linewidth=0)

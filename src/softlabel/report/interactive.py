@@ -1,13 +1,13 @@
-"""Charts as Plotly figures for the page; its script is embedded once, nothing is fetched."""
+"""Charts as Plotly figures for the page. The Plotly script is embedded once, so the page needs no network."""
 
 import html
 from typing import Any
 
 from softlabel.printable import printable
-from softlabel.report.charts import COLOURS, Chart, Panel, Series
+from softlabel.report.charts import COLORS, Chart, Panel, Series
 
 ROW_HEIGHT = 290
-MOST_BARS = 12  # longer curves have a band in place of a bar at every point
+MOST_BARS = 12  # longer curves get a band instead of one error bar per point
 MARGINS = 130
 
 
@@ -27,8 +27,8 @@ def plotly_json(chart: Chart) -> str:
         vertical_spacing=0.26 / rows if rows > 1 else 0.0,
     )
     named: set[str] = set()
-    for place, panel in enumerate(chart.panels):
-        row, column = place // columns + 1, place % columns + 1
+    for index, panel in enumerate(chart.panels):
+        row, column = index // columns + 1, index % columns + 1
         _panel(figure, panel, row, column, named, first=column == 1 or not chart.share_y)
     figure.update_layout(
         height=MARGINS + ROW_HEIGHT * rows,
@@ -47,19 +47,19 @@ def plotly_json(chart: Chart) -> str:
 
 
 def _literal(text: object) -> str:
-    """The text as Plotly shows it literally: its labels take some HTML."""
+    """The text as Plotly shows it literally (its labels accept some HTML)."""
     return html.escape(printable(text), quote=False)
 
 
 def _inert(text: str) -> str:
-    """JSON that can stand inside a script element: no character of it ends or begins a tag or a comment there."""
+    """JSON that is safe inside a script element: none of its characters starts or ends a tag or a comment."""
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
 
 
 def plotly_script() -> str:
-    """Plotly's own script, to be embedded."""
+    """The Plotly script, to be embedded."""
     from plotly.offline import get_plotlyjs
 
     return get_plotlyjs()
@@ -67,11 +67,11 @@ def plotly_script() -> str:
 
 def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], first: bool) -> None:
     for series in panel.series:
-        places = panel.places(series)
-        if not series.marks and len(places) > MOST_BARS:
-            for edge in _band(series, places):
+        positions = panel.positions(series)
+        if not series.marks and len(positions) > MOST_BARS:
+            for edge in _band(series, positions):
                 figure.add_trace(edge, row=row, col=column)
-        figure.add_trace(_trace(series, places, series.name not in named), row=row, col=column)
+        figure.add_trace(_trace(series, positions, series.name not in named), row=row, col=column)
         named.add(series.name)
     axis: dict[str, Any] = {"title_text": _literal(panel.x_label), "title_standoff": 4}
     if panel.categories:
@@ -95,10 +95,10 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
 
 
 def _band(series: Series, x: list[float]) -> list[dict[str, Any]]:
-    """The interval as a band: its upper edge, and its lower one with the space between filled."""
+    """The interval as a band: its upper edge, and its lower edge with the area between them filled."""
     if series.low is None or series.high is None:
         return []
-    red, green, blue = (int(COLOURS[series.role][place : place + 2], 16) for place in (1, 3, 5))
+    red, green, blue = (int(COLORS[series.role][k : k + 2], 16) for k in (1, 3, 5))
     edge = {
         "type": "scatter",
         "x": x,
@@ -113,7 +113,7 @@ def _band(series: Series, x: list[float]) -> list[dict[str, Any]]:
 
 
 def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
-    colour = COLOURS[series.role]
+    color = COLORS[series.role]
     y = list(series.y)
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -124,9 +124,9 @@ def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
         "showlegend": in_legend,
         "opacity": 0.75 if series.faint else 1.0,
         "mode": "markers" if series.marks else "lines+markers",
-        "marker": {"color": colour, "size": 8 if series.marks else 5},
-        "line": {"color": colour, "dash": "dash" if series.dashed else "solid"},
-        "text": [_literal(place) for place in series.x],
+        "marker": {"color": color, "size": 8 if series.marks else 5},
+        "line": {"color": color, "dash": "dash" if series.dashed else "solid"},
+        "text": [_literal(x_value) for x_value in series.x],
         "hovertemplate": "%{text}: %{y:.2f}<extra>%{fullData.name}</extra>",
     }
     if series.low is None or series.high is None or (not series.marks and len(x) > MOST_BARS):
@@ -138,7 +138,7 @@ def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
         "symmetric": False,
         "array": [high - value for high, value in zip(series.high, y, strict=True)],
         "arrayminus": [value - low for low, value in zip(series.low, y, strict=True)],
-        "color": colour,
+        "color": color,
         "thickness": 1.2,
     }
     return trace

@@ -1,19 +1,22 @@
-"""One self-contained page for an outcome: it needs no network, no server and no other file."""
+"""One self-contained HTML page per result: it needs no network, no server and no other file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from softlabel.numerics.files import write_text
 from softlabel.report.charts import Chart
 from softlabel.report.drawing import draw
 from softlabel.report.interactive import plotly_json, plotly_script
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: what it says, lines below it in small, and a tone (good, bad, muted)."""
+    """A table cell: its text, lines in small print below it, and a tone (good, bad, muted)."""
 
     text: str
     small: str | Sequence[str] = ()
@@ -21,55 +24,64 @@ class Cell:
 
     @property
     def lines(self) -> Sequence[str]:
+        """The lines in small print."""
         return [self.small] if isinstance(self.small, str) else self.small
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its heading and a sentence on how to read it."""
+    """A table with its title and a sentence on how to read it."""
 
     title: str
     about: str
     header: Sequence[str]
     rows: Sequence[Sequence[Cell | str]]
 
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The rows with every value as a `Cell`."""
+        return [[value if isinstance(value, Cell) else Cell(value) for value in row] for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Page:
-    """What a report says, in the order in which it is read."""
+    """The content of a report, in reading order; `command` reproduces the run."""
 
     title: str
     question: str
     answer: Sequence[str]
     tables: Sequence[Table]
     charts: Sequence[Chart]
-    further_tables: Sequence[Table]
+    extra_tables: Sequence[Table]
     method: Sequence[str]
     settings: Mapping[str, Any]
-    environment: Mapping[str, Any]
-    again: str
+    environment: Mapping[str, Any] | None
+    command: str
     citations: Sequence[str] = field(default_factory=tuple)
 
 
-def write_page(page: Page, folder: Path) -> Path:
-    """Write report.html and figures/ into the folder; returns the page's path."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def write_page(page: Page, run_dir: Path) -> Path:
+    """Write report.html and figures/ into the run directory; returns the path of the page."""
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("softlabel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
     charts = []
     for chart in page.charts:
-        files = draw(chart, folder / "figures")
-        figure = Markup(plotly_json(chart))
-        charts.append({"chart": chart, "json": figure, "files": [path.name for path in files]})
-    text = environment.get_template("page.html").render(
-        page=page,
-        charts=charts,
-        script=Markup(plotly_script()),
-        is_cell=lambda value: isinstance(value, Cell),
+        files = draw(chart, run_dir / "figures")
+        charts.append({"chart": chart, "json": Markup(plotly_json(chart)), "files": [path.name for path in files]})
+    text = (
+        template_environment()
+        .get_template("page.html")
+        .render(page=page, charts=charts, script=Markup(plotly_script()))
     )
-    path = folder / "report.html"
-    write_text(path, text.encode("utf-8", "backslashreplace").decode())  # names of files may be no UTF-8
+    path = run_dir / "report.html"
+    write_text(path, text.encode("utf-8", "backslashreplace").decode())  # file names need not be valid UTF-8
     return path
+
+
+def template_environment() -> "Environment":
+    """The Jinja environment of the templates; every value is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("softlabel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
