@@ -9,7 +9,8 @@ import pytest
 import softlabel as sl
 from softlabel.errors import InputError
 from softlabel.networks.student_model import StudentModel
-from tests.studies.practice.toy import Toy
+from tests.studies.students.quick import plan
+from tests.studies.students.toy import Toy
 
 TOY = Toy(rows=1500, sharp=4.0)
 
@@ -30,28 +31,28 @@ class Rings:
 
 
 RINGS = Rings()
-QUICK = {"widths": [2, 4, 8, 16, 32], "seeds": 4, "epochs": 40, "batch": 128, "bisections": 1}
+QUICK = {"widths": [2, 4, 8, 16, 32], "seeds": 4, "epochs": 40, "batch_size": 128, "bisections": 1}
 
 
 @pytest.fixture(scope="module")
 def rings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plan") / "run"
-    return sl.plan(RINGS.inputs, RINGS.labels, RINGS.teacher, accuracy=0.9, folder=folder, **QUICK)
+    return plan(RINGS.inputs, RINGS.labels, RINGS.teacher, accuracy=0.9, out=folder, **QUICK)
 
 
 def test_the_document_has_the_keys_that_scripts_rely_on(rings):
-    document = rings.document
+    document = rings.to_dict()
     assert set(document) >= {"target", "arms", "curve", "theory", "exported"}
     for arm in ("hard", "soft"):
         assert set(document["arms"][arm]) >= {"width", "accuracy", "parameters"}
         assert set(document["arms"][arm]["accuracy"]) == {"mean", "low", "high"}
     json.dumps(document, allow_nan=False)
-    assert rings.page.is_file()
+    assert rings.report.is_file()
 
 
 def test_a_planned_width_is_confirmed_by_fresh_students(rings):
     for arm in ("hard", "soft"):
-        planned = rings.document["arms"][arm]
+        planned = rings.to_dict()["arms"][arm]
         assert planned["width"] is not None
         assert planned["of"] == 62
         assert planned["reached"] >= 61
@@ -63,79 +64,79 @@ def test_a_planned_width_is_confirmed_by_fresh_students(rings):
 
 def test_the_curve_rises_and_small_widths_fail(rings):
     for arm in ("hard", "soft"):
-        points = {p["width"]: p for p in rings.document["curve"] if p["arm"] == arm}
+        points = {p["width"]: p for p in rings.to_dict()["curve"] if p["arm"] == arm}
         assert points[2]["reached"] == 0
         assert points[2]["mean"] < points[8]["mean"] < points[32]["mean"] + 0.02
         assert points[32]["reached"] == points[32]["students"] == 4
-    assert rings.width("soft") > 2
+    assert rings.soft.width > 2
 
 
 def test_fresh_students_of_the_planned_width_reach_the_target(rings):
     from softlabel.data.problem import Problem
     from softlabel.networks import Student, hard_labels, train_students
 
-    planned = rings.document["arms"]["hard"]
-    problem = Problem.of(RINGS.inputs, RINGS.labels)
+    planned = rings.to_dict()["arms"]["hard"]
+    problem = Problem.from_arrays(RINGS.inputs, RINGS.labels)
     reached = []
     for seed in range(30):
         student = Student(
-            width=planned["width"], seed=77_000 + seed, radius=None, step=planned["chosen"]["step"], start="he",
-            train_output=True, biases=True,
+            width=planned["width"], seed=77_000 + seed, radius=None,
+            learning_rate=planned["chosen"]["learning_rate"], init="he", train_output=True, biases=True,
         )  # fmt: skip
         run = train_students(
-            problem.scaled("train"), [student], hard_labels(problem.truth("train")), epochs=QUICK["epochs"],
-            batch_size=QUICK["batch"], order_seed=seed, optimiser="adam", schedule="cosine",
+            problem.train.scaled, [student], hard_labels(problem.train.y), epochs=QUICK["epochs"],
+            batch_size=QUICK["batch_size"], seed=seed, optimizer="adam", schedule="cosine",
         )  # fmt: skip
-        said = run[0].network.logits(problem.scaled("test")).argmax(1)
-        reached.append(float((said == problem.truth("test")).mean()) >= 0.9)
+        said = run[0].network.logits(problem.test.scaled).argmax(1)
+        reached.append(float((said == problem.test.y).mean()) >= 0.9)
     assert sum(reached) >= 24  # at 90 % fewer than 24 of 30 happen once in 40
 
 
 def test_exported_students_answer_as_planned(rings):
     from softlabel.data.problem import Problem
 
-    problem = Problem.of(RINGS.inputs, RINGS.labels)
-    test = problem.parts["test"]
-    for entry in rings.document["students"]:
+    problem = Problem.from_arrays(RINGS.inputs, RINGS.labels)
+    test = problem.test.rows
+    for entry in rings.to_dict()["students"]:
         path = next(path for path in entry["files"] if path.endswith(".safetensors"))
         model = StudentModel.load(path)
         accuracy = float((model.predict(RINGS.inputs[test]) == RINGS.labels[test]).mean())
         assert accuracy == pytest.approx(entry["accuracy"])
-        assert model.network.width == rings.width(entry["arm"])
+        assert model.network.width == rings.arms[entry["arm"]].width
         assert entry["milliseconds"] > 0
-    assert {entry["arm"] for entry in rings.document["students"]} == {"hard", "soft"}
-    assert any(path.endswith(".onnx") for path in rings.document["exported"])
+    assert {entry["arm"] for entry in rings.to_dict()["students"]} == {"hard", "soft"}
+    assert any(path.endswith(".onnx") for path in rings.to_dict()["exported"])
 
 
 def test_the_rival_is_as_large_in_bytes(rings):
-    rival = rings.document["rival"]
-    soft = rings.width("soft")
+    rival = rings.to_dict()["rival"]
+    soft = rings.soft.width
     assert rival["width"] > 1.2 * soft  # few inputs: scales and biases take their share
     assert rival["bytes"] <= 4 * (soft * 6 + 3)
     assert abs(rival["mean"] - rival["float_accuracy"]) < 0.05
 
 
 def test_that_no_width_reaches_it_is_an_answer(tmp_path):
-    found = sl.plan(
-        RINGS.inputs, RINGS.labels, RINGS.teacher, accuracy=0.99, folder=tmp_path, widths=[2, 4], seeds=3, epochs=5,
+    found = plan(
+        RINGS.inputs, RINGS.labels, RINGS.teacher, accuracy=0.99, out=tmp_path, widths=[2, 4], seeds=3, epochs=5,
     )  # fmt: skip
-    assert found.width("soft") is None
-    assert found.document["exported"] == []
-    assert found.document["saved"] is None
+    assert found.soft.width is None
+    assert found.to_dict()["exported"] == []
+    assert found.to_dict()["saved"] is None
     assert "no width up to 4" in str(found)
 
 
 def test_without_confirmation_the_search_itself_promises(tmp_path):
-    found = sl.plan(
-        TOY.inputs, TOY.labels, TOY.truth, accuracy=0.8, folder=tmp_path, widths=[2, 4, 8], seeds=5, confirm=0,
+    found = plan(
+        TOY.inputs, TOY.labels, TOY.truth, accuracy=0.8, out=tmp_path, widths=[2, 4, 8], seeds=5, confirm=0,
         epochs=20, rival=False,
     )  # fmt: skip
-    soft = found.document["arms"]["soft"]
+    soft = found.to_dict()["arms"]["soft"]
     assert soft["width"] is not None
-    point = next(p for p in found.document["curve"] if p["arm"] == "soft" and p["width"] == soft["width"])
+    point = next(p for p in found.to_dict()["curve"] if p["arm"] == "soft" and p["width"] == soft["width"])
     assert point["tolerance_limit"] >= 0.8
-    assert found.document["rival"] is None
-    assert len(found.document["students"]) == 2
+    assert found.to_dict()["rival"] is None
+    assert len(found.to_dict()["students"]) == 2
 
 
 def test_an_interrupted_plan_goes_on(tmp_path):
@@ -145,10 +146,10 @@ def test_an_interrupted_plan_goes_on(tmp_path):
         if at.stage == "confirm 1":
             raise KeyboardInterrupt
 
-    whole = sl.plan(TOY.inputs, TOY.labels, TOY.truth, folder=tmp_path / "whole", **settings).document
+    whole = plan(TOY.inputs, TOY.labels, TOY.truth, out=tmp_path / "whole", **settings).to_dict()
     with pytest.raises(KeyboardInterrupt):
-        sl.plan(TOY.inputs, TOY.labels, TOY.truth, folder=tmp_path / "cut", watch=stop, **settings)
-    again = sl.plan(TOY.inputs, TOY.labels, TOY.truth, folder=tmp_path / "cut", **settings).document
+        plan(TOY.inputs, TOY.labels, TOY.truth, out=tmp_path / "cut", progress=stop, **settings)
+    again = plan(TOY.inputs, TOY.labels, TOY.truth, out=tmp_path / "cut", **settings).to_dict()
     assert again["arms"] == whole["arms"]
     assert again["curve"] == whole["curve"]
 
@@ -157,52 +158,46 @@ def test_an_interrupted_plan_goes_on(tmp_path):
     ("change", "message"),
     [
         ({"accuracy": 95}, "for 95 per cent write 0.95"),
-        ({"accuracy": 1.01}, "up to 1"),
+        ({"accuracy": 1.01}, "at most 1"),
         ({"accuracy": 0.0}, "above 0"),
-        ({"accuracy": float("nan")}, "share"),
-        ({"accuracy": 0.3}, "most frequent class gives"),
+        ({"accuracy": float("nan")}, "at most 1"),
+        ({"accuracy": 0.3}, "the share of the most frequent class"),
         ({"accuracy": "0.9"}, "accuracy must be a number"),
         ({"widths": [4]}, "two different"),
-        ({"widths": [4, 10**8]}, "take fewer neurons"),
-        ({"widths": [0, 4]}, "from 1 on"),
+        ({"widths": [4, 10**8]}, "choose a smaller width"),
+        ({"widths": [0, 4]}, "positive integers"),
         ({"confirm": 20}, "cannot confirm"),
         ({"seeds": 2}, "seeds must be a whole number from 3"),
         ({"family": "transformer"}, "unknown family"),
-        ({"family": "vgg"}, "deep students need images"),
-        ({"family": "vgg", "search_radius": True}, "no radius to search"),
+        ({"family": "vgg"}, "needs images"),
+        ({"family": "vgg", "search_radius": True}, "search_radius must be False"),
         ({"share": 1.5}, "share must lie between 0.5 and 1"),
         ({"confidence": 0.0}, "confidence must lie between 0.5 and 1"),
         ({"bisections": -1}, "bisections"),
         ({"epochs": 0}, "epochs"),
-        ({"batch": 0}, "batch"),
+        ({"batch_size": 0}, "batch"),
         ({"seed": -1}, "seed"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_trained(tmp_path, change, message):
     settings = {"accuracy": 0.9, "widths": [2, 4]} | change
     with pytest.raises(InputError, match=message):
-        sl.plan(RINGS.inputs, RINGS.labels, RINGS.teacher, folder=tmp_path / "run", **settings)
+        plan(RINGS.inputs, RINGS.labels, RINGS.teacher, out=tmp_path / "run", **settings)
     assert not (tmp_path / "run").exists()
 
 
 def test_deep_students_have_plans_too(tmp_path):
-    from softlabel.data.problem import Problem
-    from softlabel.data.scaling import Scaler
-
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=240)
     pixels = rng.uniform(0, 0.4, (240, 1, 8, 8)).astype(np.float32)
     pixels[labels == 1, :, :4] += 0.5
-    problem = Problem(
-        "squares", pixels.reshape(240, -1), labels, ("low", "high"), {}, Scaler("none"), rows=np.arange(240),
-        file_rows=240, image_shape=(1, 8, 8),
-    ).cut("none", 0)  # fmt: skip
-    found = sl.plan(
-        problem, teacher=lambda x: np.asarray(x)[:, :32].mean(1) * 40 - 18, accuracy=0.9, family="resnet",
-        widths=[2, 4], seeds=3, epochs=4, batch=16, folder=tmp_path,
+    problem = sl.load((pixels, labels))
+    found = plan(
+        problem, teacher=lambda x: np.asarray(x)[:, 0, :4].mean((1, 2)) * 40 - 18, accuracy=0.9, family="resnet",
+        widths=[2, 4], seeds=3, epochs=4, batch_size=16, out=tmp_path,
     )  # fmt: skip
-    assert set(found.document["arms"]) == {"hard", "soft"}
-    assert {p["width"] for p in found.document["curve"]} >= {2, 4}
+    assert set(found.to_dict()["arms"]) == {"hard", "soft"}
+    assert {p["width"] for p in found.to_dict()["curve"]} >= {2, 4}
     assert "channels" in str(found)
-    for entry in found.document["students"]:
+    for entry in found.to_dict()["students"]:
         assert entry["files"][0].endswith(".onnx")

@@ -85,16 +85,16 @@ def hill(width: int) -> float:
     return 0.1 + 0.87 / (1 + (3 / width) ** 2.2)
 
 
-def test_a_curve_is_found_and_predicts_the_width_held_out():
+def test_a_curve_predicts_the_excluded_width():
     widths = [2, 4, 8, 16, 32, 64, 128]
     fit = fit_curve(widths, [hill(width) for width in widths], 0.1)
     assert fit is not None
-    assert fit.held_out == 16
+    assert fit.excluded == 16
     assert fit.missed_by == pytest.approx(0, abs=1e-4)
     assert (fit.top, fit.half, fit.power) == pytest.approx((0.97, 3, 2.2), rel=1e-2)
 
 
-def test_a_kink_shows_at_the_width_held_out():
+def test_a_kink_shows_at_the_excluded_width():
     widths = [2, 4, 8, 16, 32, 64, 128]
     accuracies = [hill(width) for width in widths]
     accuracies[3] -= 0.1

@@ -1,13 +1,13 @@
 """The stages of a plan.
 
-    choose      step and temperature (and radius) of each arm on validation rows, at two widths of the ladder; every
-                width takes what was best at the nearer of them
+    choose      learning rate and temperature (and radius) of each arm on validation rows, at two widths of the ladder;
+                every width takes what was best at the nearer of them
     ladder      every width and arm, some seeds
     bisect      between the candidate and the width below it, again and again
     confirm     fresh students of the candidate, and of wider ones where it fails (or `final`: some to export)
     rival       hard-label students whose 8-bit weights take as many bytes as the planned soft student
 
-Test rows judge widths; nothing else is chosen by them. The exported student is chosen on validation rows.
+Widths are judged on test rows; everything else is chosen on validation rows, including the exported student.
 """
 
 import math
@@ -16,11 +16,11 @@ from functools import partial
 
 import numpy as np
 
-from softlabel.lab import Bundle, Given, Outcome, Results, Stage, Study
+from softlabel.lab import Bundle, CellArrays, CellResult, Stage, StageResults
 from softlabel.lab.scores import example_scores
 from softlabel.networks.deep.evaluation import calibration_error
-from softlabel.studies.plan.families import grow, network_of
-from softlabel.studies.plan.quantise import float_bytes, quantised, quantised_width
+from softlabel.studies.plan.families import network_from, train_family
+from softlabel.studies.plan.quantize import float_bytes, quantized, quantized_width
 from softlabel.studies.plan.search import (
     ATTEMPTS,
     allowed_misses,
@@ -30,18 +30,19 @@ from softlabel.studies.plan.search import (
     tolerance_limit,
 )
 from softlabel.studies.plan.settings import PlanSettings
-from softlabel.studies.practice import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice, choices, find_held
-from softlabel.studies.practice.students import probabilities
+from softlabel.studies.students.recipe import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice, choices
+from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
+from softlabel.studies.students.training import probabilities
 
 ARMS: tuple[Arm, ...] = ("hard", "soft")
 CONFIRM_SEEDS_FROM, RIVAL_SEEDS_FROM = 2_000_000, 3_000_000
 BUNDLE_NEURONS = 6_000
-KEPT = ("confirm", "final")  # stages whose best student is kept
+KEPT = ("confirm", "final")  # stages whose best student is stored
 FINAL_SEEDS = 3
 
 
-def study(settings: PlanSettings) -> Study:
-    """The study with these settings."""
+def plan_stages(settings: PlanSettings) -> tuple[Stage, ...]:
+    """The stages that these settings ask for."""
     stages = [Stage("choose", choice_bundles, train), Stage("ladder", ladder_bundles, train)]
     stages += [Stage(f"bisect {k}", partial(bisect_bundles, k), train) for k in range(1, settings.bisections + 1)]
     if settings.confirm:
@@ -50,7 +51,7 @@ def study(settings: PlanSettings) -> Study:
         stages.append(Stage("final", final_bundles, train))
     if settings.rival and settings.family == "two-layer":
         stages.append(Stage("rival", rival_bundles, train_rivals))
-    return Study("plan", settings, tuple(stages))
+    return tuple(stages)
 
 
 def tuned_widths(settings: PlanSettings) -> list[int]:
@@ -61,7 +62,7 @@ def tuned_widths(settings: PlanSettings) -> list[int]:
     return [widths[len(widths) // 4], widths[(3 * len(widths)) // 4]]
 
 
-def choice_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+def choice_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle]:
     first = settings.seed + TUNING_SEEDS_FROM
     bundles = []
     for arm in ARMS:
@@ -75,24 +76,24 @@ def choice_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
     return bundles
 
 
-def chosen_at(settings: PlanSettings, results: Results, arm: Arm, width: int) -> StudentCell:
+def chosen_at(settings: PlanSettings, results: StageResults, arm: Arm, width: int) -> StudentCell:
     """The settings an arm has at a width: the best, on validation rows, of the nearer of the tuned widths."""
     near = min(tuned_widths(settings), key=lambda tuned: abs(math.log(tuned / width)))
     return best_choice(
-        (cell, outcome.metrics["validation"])
-        for cell, outcome in results["choose"]
+        (cell, result.metrics["validation"])
+        for cell, result in results["choose"]
         if cell.arm == arm and cell.width == near
     )
 
 
 def _cells(
-    settings: PlanSettings, results: Results, stage: str, arm: Arm, width: int, seeds: range
+    settings: PlanSettings, results: StageResults, stage: str, arm: Arm, width: int, seeds: range
 ) -> list[StudentCell]:
     chosen = chosen_at(settings, results, arm, width)
     return [chosen.model_copy(update={"stage": stage, "width": width, "seed": seed}) for seed in seeds]
 
 
-def ladder_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+def ladder_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle]:
     bundles = []
     for first in range(0, settings.seeds, TOGETHER):
         seeds = range(settings.seed + first, settings.seed + min(settings.seeds, first + TOGETHER))
@@ -106,14 +107,14 @@ def ladder_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
     return bundles
 
 
-def searched(settings: PlanSettings, results: Results, arm: Arm) -> dict[int, list[float]]:
+def searched(settings: PlanSettings, results: StageResults, arm: Arm) -> dict[int, list[float]]:
     """Test accuracies of the search by width."""
-    found: dict[int, list[float]] = {}
+    by_width: dict[int, list[float]] = {}
     for stage in ("ladder", *(f"bisect {k}" for k in range(1, settings.bisections + 1))):
-        for cell, outcome in results[stage]:
+        for cell, result in results[stage]:
             if cell.arm == arm:
-                found.setdefault(cell.width, []).append(outcome.metrics["accuracy"])
-    return dict(sorted(found.items()))
+                by_width.setdefault(cell.width, []).append(result.metrics["accuracy"])
+    return dict(sorted(by_width.items()))
 
 
 def search_confidence(settings: PlanSettings, bisected: bool) -> float:
@@ -124,7 +125,7 @@ def search_confidence(settings: PlanSettings, bisected: bool) -> float:
     return 1 - (failure / max(1, settings.bisections) if bisected else failure)
 
 
-def passing(settings: PlanSettings, results: Results, arm: Arm) -> dict[int, bool]:
+def passing(settings: PlanSettings, results: StageResults, arm: Arm) -> dict[int, bool]:
     """Which widths of the search pass: their tolerance limit reaches the target."""
     return {
         width: tolerance_limit(
@@ -135,7 +136,7 @@ def passing(settings: PlanSettings, results: Results, arm: Arm) -> dict[int, boo
     }
 
 
-def bisect_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bundle]:
+def bisect_bundles(k: int, settings: PlanSettings, results: StageResults) -> list[Bundle]:
     cells: list[StudentCell] = []
     seeds = range(settings.seed, settings.seed + settings.seeds)
     for arm in ARMS:
@@ -145,11 +146,11 @@ def bisect_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bun
     return _by_seeds(settings, f"bisection {k}", cells)
 
 
-def candidate(settings: PlanSettings, results: Results, arm: Arm) -> int | None:
+def candidate(settings: PlanSettings, results: StageResults, arm: Arm) -> int | None:
     """Where the search ends; where nothing passes, the smallest width whose students reach the target often enough."""
-    found = smallest_passing(passing(settings, results, arm))
-    if found is not None:
-        return found
+    smallest = smallest_passing(passing(settings, results, arm))
+    if smallest is not None:
+        return smallest
     reaching = {
         width: np.mean(np.array(values) >= settings.target) >= settings.share
         for width, values in searched(settings, results, arm).items()
@@ -157,19 +158,19 @@ def candidate(settings: PlanSettings, results: Results, arm: Arm) -> int | None:
     return min((width for width, enough in reaching.items() if enough), default=None)
 
 
-def confirmations(settings: PlanSettings, results: Results, arm: Arm) -> list[tuple[int, int, int, bool]]:
+def confirmations(settings: PlanSettings, results: StageResults, arm: Arm) -> list[tuple[int, int, int, bool]]:
     """Attempts so far: width, students that reached the target, all of them, whether that confirms it."""
     attempts = []
     for k in range(1, ATTEMPTS + 1):
-        cells = [(cell, outcome) for cell, outcome in results[f"confirm {k}"] if cell.arm == arm]
+        cells = [(cell, result) for cell, result in results[f"confirm {k}"] if cell.arm == arm]
         if cells:
-            reached = sum(outcome.metrics["accuracy"] >= settings.target for _, outcome in cells)
+            reached = sum(result.metrics["accuracy"] >= settings.target for _, result in cells)
             allowed = allowed_misses(len(cells), settings.share, (1 - settings.confidence) / ATTEMPTS)
             attempts.append((cells[0][0].width, reached, len(cells), len(cells) - reached <= allowed))
     return attempts
 
 
-def confirm_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bundle]:
+def confirm_bundles(k: int, settings: PlanSettings, results: StageResults) -> list[Bundle]:
     cells: list[StudentCell] = []
     first = settings.seed + CONFIRM_SEEDS_FROM + (k - 1) * 10_000
     for arm in ARMS:
@@ -185,14 +186,14 @@ def confirm_bundles(k: int, settings: PlanSettings, results: Results) -> list[Bu
     return _by_seeds(settings, f"confirmation {k}", cells)
 
 
-def planned_width(settings: PlanSettings, results: Results, arm: Arm) -> int | None:
+def planned_width(settings: PlanSettings, results: StageResults, arm: Arm) -> int | None:
     """The answer: the confirmed width, or without confirmations the candidate that passes."""
     if settings.confirm:
         return next((width for width, *_, confirmed in confirmations(settings, results, arm) if confirmed), None)
     return smallest_passing(passing(settings, results, arm), throughout=True)
 
 
-def final_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+def final_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle]:
     """Without confirmations: some fresh students of the planned width, to export one."""
     first = settings.seed + CONFIRM_SEEDS_FROM
     cells: list[StudentCell] = []
@@ -203,62 +204,61 @@ def final_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
     return _by_seeds(settings, "students to export", cells)
 
 
-def rival_bundles(settings: PlanSettings, results: Results) -> list[Bundle]:
+def rival_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle]:
     soft = planned_width(settings, results, "soft") or planned_width(settings, results, "hard")
     if soft is None:
         return []
     inputs, outputs = settings.inputs, settings.outputs
-    width = quantised_width(float_bytes(soft, inputs, outputs), inputs, outputs)
+    width = quantized_width(float_bytes(soft, inputs, outputs), inputs, outputs)
     first = settings.seed + RIVAL_SEEDS_FROM
     cells = _cells(settings, results, "rival", "hard", width, range(first, first + settings.seeds))
     return _by_seeds(settings, f"8-bit rival, {width} neurons", cells)
 
 
-def train(settings: PlanSettings, cells: Sequence[StudentCell], given: Given) -> list[Outcome]:
-    """Train a bundle's students; those of the choice are shown validation rows only.
+def train(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:
+    """Train the students of a bundle; those of the choice are evaluated on validation rows only.
 
-    Of students that may be exported the one that does best on validation rows is kept with its weights.
+    Of students that may be exported, the one that is best on validation rows is stored with its weights.
     """
-    held = find_held(settings.held)
-    grown = grow(settings, held, cells)
-    outcomes = []
-    for student in grown:
-        said = student.say("validation")
-        metrics = {"validation": float(example_scores("accuracy", said, held.problem.truth("validation")).mean())}
-        arrays = {}
+    problem = TaughtProblem.from_arrays(arrays[ARTIFACT])
+    students = train_family(settings, problem, cells)
+    results = []
+    for student in students:
+        predicted = student.probabilities("validation")
+        metrics = {"validation": float(example_scores("accuracy", predicted, problem.validation.y).mean())}
+        kept = {}
         if student.cell.stage != "choose":
-            said, truth = student.say("test"), held.problem.truth("test")
-            right = example_scores("accuracy", said, truth)
+            predicted, truth = student.probabilities("test"), problem.test.y
+            right = example_scores("accuracy", predicted, truth)
             metrics |= {
                 "accuracy": float(right.mean()),
-                "log_loss": float(-example_scores("log loss", said, truth).mean()),
-                "calibration_error": calibration_error(said.max(1), right),
+                "log_loss": float(-example_scores("log loss", predicted, truth).mean()),
+                "calibration_error": calibration_error(predicted.max(1), right),
             }
-            arrays["right"] = np.packbits(right.astype(bool))
-        outcomes.append(Outcome(metrics | {"parameters": student.parameters} | student.course, arrays))
+            kept["right"] = np.packbits(right.astype(bool))
+        results.append(CellResult(metrics | {"parameters": student.parameters} | student.course, kept))
     for arm in ARMS if cells[0].stage in KEPT else ():
-        for width in {student.cell.width for student in grown}:
-            places = [k for k, s in enumerate(grown) if s.cell.arm == arm and s.cell.width == width]
-            if places:
-                best = max(places, key=lambda k: outcomes[k].metrics["validation"])
-                outcomes[best].arrays.update({f"weights {name}": v for name, v in grown[best].weights().items()})
-    return outcomes
+        for width in {student.cell.width for student in students}:
+            numbers = [k for k, s in enumerate(students) if s.cell.arm == arm and s.cell.width == width]
+            if numbers:
+                best = max(numbers, key=lambda k: results[k].metrics["validation"])
+                results[best].arrays.update({f"weights {name}": v for name, v in students[best].weights().items()})
+    return results
 
 
-def train_rivals(settings: PlanSettings, cells: Sequence[StudentCell], given: Given) -> list[Outcome]:
-    """Larger hard-label students, judged with their weights in 8 bits (and as they are)."""
-    held = find_held(settings.held)
-    truth = held.problem.truth("test")
-    outcomes = []
-    for student in grow(settings, held, cells):
-        small = quantised(network_of(student.weights()))
-        right = example_scores("accuracy", probabilities(small.logits(held.inputs["test"])), truth)
-        whole = example_scores("accuracy", student.say("test"), truth)
-        metrics = {"accuracy": float(right.mean()), "float_accuracy": float(whole.mean())}
-        outcomes.append(
-            Outcome(metrics | {"parameters": student.parameters}, {"right": np.packbits(right.astype(bool))})
-        )
-    return outcomes
+def train_rivals(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:
+    """Larger hard-label students, evaluated with 8-bit weights (and with their own)."""
+    problem = TaughtProblem.from_arrays(arrays[ARTIFACT])
+    truth = problem.test.y
+    results = []
+    for student in train_family(settings, problem, cells):
+        small = quantized(network_from(student.weights()))
+        right = example_scores("accuracy", probabilities(small.logits(problem.test.X)), truth)
+        unrounded = example_scores("accuracy", student.probabilities("test"), truth)
+        metrics = {"accuracy": float(right.mean()), "float_accuracy": float(unrounded.mean())}
+        kept = {"right": np.packbits(right.astype(bool))}
+        results.append(CellResult(metrics | {"parameters": student.parameters}, kept))
+    return results
 
 
 def _by_seeds(settings: PlanSettings, name: str, cells: list[StudentCell]) -> list[Bundle]:

@@ -1,4 +1,4 @@
-"""How the smallest width is searched for, and what its promise rests on.
+"""How the smallest width is searched, and the statistics of its promise.
 
 The promise: a fresh student of the planned width reaches the target with probability ≥ p, stated with confidence 1 − α.
 
@@ -23,7 +23,7 @@ GROWTH = 1.25
 
 
 def tolerance_factor(seeds: int, share: float, confidence: float) -> float:
-    """k such that mean − k·deviation of so many normal values lies below the (1 − share) quantile with confidence."""
+    """k such that mean − k·deviation of this many normal values lies below the (1 − share) quantile with confidence."""
     root = math.sqrt(seeds)
     return float(nct.ppf(confidence, seeds - 1, norm.ppf(share) * root)) / root
 
@@ -31,7 +31,7 @@ def tolerance_factor(seeds: int, share: float, confidence: float) -> float:
 def tolerance_limit(values: Sequence[float], share: float, confidence: float, least: float = 0.0) -> float:
     """The value that a share of all students exceed, from these, with confidence, were they normal.
 
-    least       smallest deviation that is believed: accuracies are counted in whole test rows, equal ones prove little
+    least       smallest plausible deviation: accuracies are counted in test rows, so equal ones prove little
     """
     if len(values) < 2:
         return -math.inf
@@ -40,7 +40,7 @@ def tolerance_limit(values: Sequence[float], share: float, confidence: float, le
 
 
 def allowed_misses(students: int, share: float, failure: float) -> int:
-    """How many of so many fresh students may miss the target; −1 where even none is not enough."""
+    """How many of the fresh students may miss the target; −1 where even none is not enough."""
     allowed = -1
     while allowed + 1 < students and binom.cdf(allowed + 1, students, 1 - share) <= failure:
         allowed += 1
@@ -56,12 +56,12 @@ def smallest_passing(passes: Mapping[int, bool], throughout: bool = False) -> in
     """The smallest width that passes; `throughout`: from which on every tried width does."""
     if not throughout:
         return min((width for width in passes if passes[width]), default=None)
-    found = None
+    smallest = None
     for width in sorted(passes, reverse=True):
         if not passes[width]:
             break
-        found = width
-    return found
+        smallest = width
+    return smallest
 
 
 def next_width(passes: Mapping[int, bool], precision: float = 1.1) -> int | None:
@@ -97,18 +97,18 @@ class Curve:
     top: float
     half: float
     power: float
-    held_out: int
+    excluded: int
     predicted: float
     measured: float
 
     @property
     def missed_by(self) -> float:
-        """Predicted less measured accuracy on the width that was held out."""
+        """Predicted less measured accuracy on the excluded width."""
         return self.predicted - self.measured
 
 
 def fit_curve(widths: Sequence[int], accuracies: Sequence[float], chance: float) -> Curve | None:
-    """Fit mean accuracies by width; the middle width is held out. None with fewer than five widths.
+    """Fit mean accuracies by width; the middle width is excluded. None with fewer than five widths.
 
     chance      what guessing gives, where the curve begins
     """

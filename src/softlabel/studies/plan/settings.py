@@ -1,11 +1,11 @@
-"""What a plan is asked with."""
+"""Settings of a plan."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from softlabel.lab import Settings
-from softlabel.studies.practice import Recipe
+from softlabel.studies.students.recipe import Recipe
 
 Family = Literal["two-layer", "vgg", "resnet"]
 LADDERS: dict[str, tuple[int, ...]] = {
@@ -17,17 +17,18 @@ NETWORKS = {"vgg": ("vgg2+3", 64), "resnet": ("resnet8", 16)}  # student, and it
 
 
 class PlanSettings(Settings):
-    """Settings of one plan; `held` is the identity of data and teacher, `teacher` a name of the latter.
+    """Settings of one plan.
 
+    source      identity of the problem and its teacher; `data` and `teacher` describe them
     widths      the ladder: neurons, or for deep students the channels of the first layer
     seeds       students at each width of the search
-    share       probability with which a fresh student is to reach the target
-    confirm     fresh students that confirm a width; 0: the search's tolerance limit alone
+    share       probability with which a fresh student must reach the target
+    confirm     fresh students that confirm a width; 0: the tolerance limit of the search alone
     frequent    share of the most frequent class among the test rows
     rival       whether to train larger hard-label students for 8-bit weights of the same size
     """
 
-    held: str
+    source: str
     data: str
     teacher: str
     family: Family = "two-layer"

@@ -1,10 +1,17 @@
-"""Should you distil? Hard, soft and smoothed labels with equal budgets and paired seeds, until the interval decides."""
+"""Should you distill? Soft labels against hard ones, with planned looks and an error rate."""
 
-from softlabel.studies.verdict.asking import Verdict as VerdictResult
-from softlabel.studies.verdict.asking import verdict
-from softlabel.studies.verdict.cells import study
-from softlabel.studies.verdict.judging import Judgement
-from softlabel.studies.verdict.page import document, page, summary
-from softlabel.studies.verdict.settings import VerdictSettings as Settings
+from softlabel.studies.verdict.result import ArmComparison, ArmResult, Interval, Verdict
+from softlabel.studies.verdict.settings import VerdictSettings
+from softlabel.studies.verdict.study import VerdictStudy
+from softlabel.studies.verdict.verdict import VerdictOptions, verdict
 
-__all__ = ["Judgement", "Settings", "VerdictResult", "document", "page", "study", "summary", "verdict"]
+__all__ = [
+    "ArmComparison",
+    "ArmResult",
+    "Interval",
+    "Verdict",
+    "VerdictOptions",
+    "VerdictSettings",
+    "VerdictStudy",
+    "verdict",
+]

@@ -1,7 +1,7 @@
 """The stages of a verdict: settings are chosen on validation rows, then one stage for every planned look.
 
-A look's students are trained only if the looks before it left the question open, so which bundles there are depends on
-settings and outcomes alone, and a run that is taken up again goes the same way.
+A look's students are trained only if the looks before it left the question open, so the bundles depend on settings and
+results alone, and a resumed run continues in the same way.
 """
 
 from collections.abc import Sequence
@@ -9,35 +9,22 @@ from functools import partial
 
 import numpy as np
 
-from softlabel.lab import Bundle, Given, Outcome, Results, Stage, Study
-from softlabel.lab.sequential import Look, Standing, follow, planned_looks
-from softlabel.studies.practice import (
-    TOGETHER,
-    TUNING_SEEDS_FROM,
-    Arm,
-    StudentCell,
-    best_choice,
-    choices,
-    find_held,
-    measure_students,
-    train_cells,
-)
-from softlabel.studies.practice.students import course_numbers
+from softlabel.lab import Bundle, CellArrays, CellResult, Stage, StageResults
+from softlabel.lab.sequential import InterimAnalysis, Look, follow, planned_looks
+from softlabel.studies.students.recipe import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice, choices
+from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
+from softlabel.studies.students.training import course_numbers, measure_students, train_cells
 from softlabel.studies.verdict.settings import VerdictSettings
 
 BUNDLE_NEURONS = 4_000
 
 
-def study(settings: VerdictSettings) -> Study:
-    """The study with these settings."""
+def verdict_stages(settings: VerdictSettings) -> tuple[Stage, ...]:
+    """The choice of settings, and one stage for every planned look."""
     looks = planned_looks(settings.seeds, settings.confidence)
-    return Study(
-        "verdict",
-        settings,
-        (
-            Stage("choose", choice_bundles, train),
-            *(Stage(look_name(look), partial(look_bundles, look), train) for look in looks),
-        ),
+    return (
+        Stage("choose", choice_bundles, train),
+        *(Stage(look_name(look), partial(look_bundles, look), train) for look in looks),
     )
 
 
@@ -45,8 +32,8 @@ def look_name(look: Look) -> str:
     return f"look at {look.seeds} seeds"
 
 
-def choice_bundles(settings: VerdictSettings, results: Results) -> list[Bundle]:
-    """Every setting that an arm may choose, on seeds of their own."""
+def choice_bundles(settings: VerdictSettings, results: StageResults) -> list[Bundle]:
+    """Every setting that an arm can choose, on seeds that are used for nothing else."""
     first = settings.seed + TUNING_SEEDS_FROM
     return [
         Bundle(
@@ -61,18 +48,18 @@ def choice_bundles(settings: VerdictSettings, results: Results) -> list[Bundle]:
     ]
 
 
-def chosen_settings(settings: VerdictSettings, results: Results) -> dict[Arm, StudentCell]:
+def chosen_settings(settings: VerdictSettings, results: StageResults) -> dict[Arm, StudentCell]:
     """For each arm the settings with the best mean metric on validation rows."""
-    tried = [(cell, outcome.metrics["metric"]) for cell, outcome in results["choose"]]
+    tried = [(cell, result.metrics["metric"]) for cell, result in results["choose"]]
     return {arm: best_choice(pair for pair in tried if pair[0].arm == arm) for arm in settings.arms}
 
 
-def look_bundles(look: Look, settings: VerdictSettings, results: Results) -> list[Bundle]:
+def look_bundles(look: Look, settings: VerdictSettings, results: StageResults) -> list[Bundle]:
     """The students that a look adds to those before it; none where the question is settled."""
     looks = planned_looks(settings.seeds, settings.confidence)
-    place = looks.index(look)
-    before = 0 if place == 0 else looks[place - 1].seeds
-    if place and (latest_standing(settings, results, looks[:place])).settled:
+    index = looks.index(look)
+    before = 0 if index == 0 else looks[index - 1].seeds
+    if index and latest_analysis(settings, results, looks[:index]).settled:
         return []
     chosen = chosen_settings(settings, results)
     bundles = []
@@ -85,34 +72,34 @@ def look_bundles(look: Look, settings: VerdictSettings, results: Results) -> lis
     return bundles
 
 
-def arm_scores(settings: VerdictSettings, results: Results) -> dict[Arm, np.ndarray]:
+def arm_scores(settings: VerdictSettings, results: StageResults) -> dict[Arm, np.ndarray]:
     """Test scores so far, (seeds, examples) for each arm, seeds in order."""
-    found: dict[Arm, dict[int, np.ndarray]] = {arm: {} for arm in settings.arms}
+    by_arm: dict[Arm, dict[int, np.ndarray]] = {arm: {} for arm in settings.arms}
     for look in planned_looks(settings.seeds, settings.confidence):
-        for cell, outcome in results[look_name(look)]:
-            found[cell.arm][cell.seed] = outcome.arrays["scores"].astype(np.float64)
-    return {arm: np.array([scores[seed] for seed in sorted(scores)]) for arm, scores in found.items()}
+        for cell, result in results[look_name(look)]:
+            by_arm[cell.arm][cell.seed] = result.arrays["scores"].astype(np.float64)
+    return {arm: np.array([scores[seed] for seed in sorted(scores)]) for arm, scores in by_arm.items()}
 
 
-def latest_standing(settings: VerdictSettings, results: Results, looks: Sequence[Look]) -> Standing:
-    """How soft against hard stands after the looks so far."""
+def latest_analysis(settings: VerdictSettings, results: StageResults, looks: Sequence[Look]) -> InterimAnalysis:
+    """The analysis of soft against hard after the looks so far."""
     scores = arm_scores(settings, results)
-    return follow(looks, scores["soft"], scores["hard"], settings.margin, settings.hidden)
+    return follow(looks, scores["soft"], scores["hard"], settings.equivalence, settings.hidden)
 
 
-def train(settings: VerdictSettings, cells: Sequence[StudentCell], given: Given) -> list[Outcome]:
-    """Train a bundle's students; only those of the looks are shown test rows."""
-    held = find_held(settings.held)
-    outcomes: list[Outcome] = []
+def train(settings: VerdictSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:
+    """Train the students of a bundle; only those of the looks are evaluated on test rows."""
+    problem = TaughtProblem.from_arrays(arrays[ARTIFACT])
+    results: list[CellResult] = []
     together = max(1, BUNDLE_NEURONS // settings.width)
     for first in range(0, len(cells), together):
-        for measured in train_cells(held, settings.recipe, cells[first : first + together], cells[0].seed):
+        for measured in train_cells(problem, settings.recipe, cells[first : first + together], cells[0].seed):
             part = "validation" if measured.cell.stage == "choose" else "test"
-            numbers, scores = measure_students(held, measured, settings.metric, part)
-            arrays = {}
+            numbers, scores = measure_students(problem, measured, settings.metric, part)
+            kept = {}
             if part == "test":
-                chosen, _ = measure_students(held, measured, settings.metric, "validation")
-                numbers["validation"] = chosen["metric"]
-                arrays = {"scores": scores.astype(np.float32)}
-            outcomes.append(Outcome(numbers | course_numbers(measured), arrays))
-    return outcomes
+                validation, _ = measure_students(problem, measured, settings.metric, "validation")
+                numbers["validation"] = validation["metric"]
+                kept = {"scores": scores.astype(np.float32)}
+            results.append(CellResult(numbers | course_numbers(measured), kept))
+    return results

@@ -1,27 +1,28 @@
-"""What a verdict is asked with."""
+"""Settings of a verdict."""
 
 from pydantic import Field
 
 from softlabel.lab import Settings
 from softlabel.lab.scores import unseen
-from softlabel.studies.practice import Arm, Recipe
+from softlabel.studies.students.recipe import Arm, Recipe
 
 
 class VerdictSettings(Settings):
-    """Settings of one verdict; `held` is the identity of data and teacher, `teacher` a name of the latter.
+    """Settings of one verdict.
 
-    class_rows  test rows of each class
-    margin      half of the range, in points (hundredths of the metric), within which a gap does not matter
-    seeds       at most so many for each arm, beginning with `seed`
+    source          identity of the problem and its teacher; `data` and `teacher` describe them
+    class_rows      number of test rows of each class
+    equivalence     a gap within ± this many points (hundredths of the metric) does not matter
+    seeds           maximum number of seeds per arm, beginning with `seed`
     """
 
-    held: str
+    source: str
     data: str
     teacher: str
     arms: tuple[Arm, ...]
     width: int = Field(ge=1)
     metric: str
-    margin: float = Field(ge=0)
+    equivalence: float = Field(ge=0)
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     seeds: int = Field(ge=2)
     seed: int = Field(default=0, ge=0)

@@ -6,15 +6,24 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from softlabel.studies.practice.theory import theory_facts
+from softlabel.studies.students.theory import theory_facts
 from tests.theory.margin.problems import digits
 
 
-def held(classes: int) -> SimpleNamespace:
+class Rows(SimpleNamespace):
+    """A part of a problem."""
+
+    def __init__(self, scaled, y) -> None:
+        super().__init__(scaled=scaled, y=y)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+def problem(classes: int) -> SimpleNamespace:
     x, y = digits(150)
     truth = (y > 0).astype(int) if classes == 2 else np.arange(len(x)) % classes
-    problem = SimpleNamespace(classes=tuple("abcdefghij"[:classes]), truth=lambda part: truth)
-    return SimpleNamespace(problem=problem, inputs={"train": x.astype(np.float32)})
+    return SimpleNamespace(classes=tuple("abcdefghij"[:classes]), train=Rows(x.astype(np.float32), truth))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -23,7 +32,7 @@ def test_facts_do_not_depend_on_the_clock(classes, monkeypatch):
     for pace in (0.0, 1e3):  # a clock that stands still, and one that leaps
         ticks = itertools.count()
         monkeypatch.setattr("time.perf_counter", lambda pace=pace, ticks=ticks: pace * next(ticks))
-        facts.append(theory_facts(held(classes), 0.1, seed=2))  # pyright: ignore[reportArgumentType]
+        facts.append(theory_facts(problem(classes), 0.1, seed=2))  # pyright: ignore[reportArgumentType]
     assert facts[0] == facts[1]
     assert 0 < facts[0]["gamma_lower"] <= facts[0]["gamma_upper"] < 0.5
     assert facts[0]["classes"] == (1 if classes == 2 else 3)

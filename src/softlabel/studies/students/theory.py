@@ -1,7 +1,7 @@
 """What the papers' theory says about a user's problem: an estimate of its margin, and widths that suffice.
 
 The margin is that of some training rows, scaled to norms ≤ 1. More rows can only make it smaller, so its upper end
-bounds the whole problem's margin from above, and the widths computed from it bound theory's own from below.
+bounds the margin of the problem from above, and the widths computed from it bound those of theory from below.
 
 The search for the margin is limited by work, not by time, so that the same command gives the same numbers.
 """
@@ -11,50 +11,49 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.data.problem import Problem
 from softlabel.errors import SoftlabelError
-from softlabel.studies.practice.held import Held
 from softlabel.theory.bounds import crossover, hard_width, soft_width
 from softlabel.theory.margin import margin
 
 ROWS = 100
-MOST_CLASSES = 10
-WORK, LEAST_WORK, WIDTH = 2e10, 5e9, 0.4  # floating-point operations in all, and for each class
+MAX_CLASSES = 10
+WORK, MIN_WORK, RTOL = 2e10, 5e9, 0.4  # floating-point operations in all, and for each class
 CAVEATS = (
     "Theory speaks of training error, of students without biases whose output signs stay fixed, trained by projected "
     "gradient descent; its widths suffice, smaller ones often do too, and it says nothing about new rows."
 )
 
 
-def theory_facts(held: Held, epsilon: float, seed: int = 0) -> dict[str, Any]:
+def theory_facts(problem: Problem, epsilon: float, seed: int = 0) -> dict[str, Any]:
     """Margin, widths for mean training error ε with soft and hard labels, and which arm theory would prefer."""
-    problem = held.problem
-    x, truth = held.inputs["train"].astype(np.float64), problem.truth("train")
+    x, truth = problem.train.scaled.astype(np.float64), problem.train.y
     taken = np.random.default_rng(seed).permutation(len(x))[:ROWS]
     x, truth = x[taken], truth[taken]
     x = x / np.linalg.norm(x, axis=1).max()
     counts = np.bincount(truth, minlength=len(problem.classes))
-    sides = [1] if len(problem.classes) == 2 else np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist()
-    found: list[tuple[float, float, str]] = []
+    sides = [1] if len(problem.classes) == 2 else np.argsort(-counts, kind="stable")[:MAX_CLASSES].tolist()
+    margins: list[tuple[float, float, str]] = []
     for side in sides:
         y = np.where(truth == side, 1.0, -1.0)
         if len(np.unique(y)) < 2:
             continue
         try:
-            at = margin(x, y, work_limit=max(LEAST_WORK, WORK / len(sides)), width=WIDTH, seed=seed)
+            at = margin(x, y, work_limit=max(MIN_WORK, WORK / len(sides)), rtol=RTOL, seed=seed)
         except SoftlabelError:
             continue
-        found.append((at.upper, at.lower, problem.classes[side]))
-    if not found:
+        margins.append((at.upper, at.lower, problem.classes[side]))
+    if not margins:
         return {"gamma_upper": None, "says": "the margin of these rows could not be computed", "caveats": CAVEATS}
-    upper, lower, side = min(found)
+    upper, lower, side = min(margins)
     facts: dict[str, Any] = {
-        "gamma_upper": upper, "gamma_lower": lower, "rows": len(x), "classes": len(found), "class": side,
+        "gamma_upper": upper, "gamma_lower": lower, "rows": len(x), "classes": len(margins), "class": side,
         "epsilon": epsilon, "caveats": CAVEATS,
     }  # fmt: skip
     if upper == 0:
-        return facts | {"widths": None, "says": "the margin is 0 (equal inputs with different labels, or the like): "
+        return facts | {"widths": None, "says": "the margin is 0 (for example, equal inputs with different labels): "
                         "the papers' theorems do not apply"}  # fmt: skip
-    n = len(held.inputs["train"])
+    n = len(problem.train)
     widths = {
         "soft": _finite(soft_width(upper, epsilon, n, family="tight")),
         "hard": _finite(hard_width(upper, epsilon, n, family="tight")),
@@ -64,7 +63,7 @@ def theory_facts(held: Held, epsilon: float, seed: int = 0) -> dict[str, Any]:
     says = (
         f"margin γ ≤ {upper:.3g} (from {len(x)} training rows"
         + (f", class '{side}' against the rest" if len(problem.classes) > 2 else "")
-        + f"): for a training error of {epsilon:g} theory asks for at least {_words(widths['soft'])} neurons with soft "
+        + f"): for a training error of {epsilon:g} theory requires at least {_words(widths['soft'])} neurons with soft "
         f"labels and {_words(widths['hard'])} with hard ones, so it would prefer {prefers} labels"
     )
     return facts | {"widths": widths, "crossover_gamma": crossing, "prefers": prefers, "says": says}
@@ -75,9 +74,9 @@ def _finite(width: float | None) -> int | None:
 
 
 def _words(width: int | None) -> str:
-    return "more than can be written" if width is None else f"{width:,}"
+    return "infinitely many" if width is None else f"{width:,}"
 
 
 def theory_sentence(facts: dict[str, Any] | None) -> str:
-    """These facts for a summary; nothing where there are none."""
+    """These facts as a sentence for a summary; empty where there are none."""
     return f"Theory: {facts['says']}. {facts['caveats']}" if facts else ""

@@ -41,8 +41,8 @@ class SizeComparison:
             f"{self.teacher:,}; to save size or time, use the teacher itself or a smaller student"
         )
 
-    def document(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
         return {
             "student_parameters": self.student,
             "teacher_parameters": self.teacher,

@@ -27,4 +27,4 @@ class Toy:
         return np.where(inputs[:, 0] > 0, 1 - p, p)
 
     def problem(self, **more) -> Problem:
-        return Problem.of(self.inputs, self.labels, **more)
+        return Problem.from_arrays(self.inputs, self.labels, **more)

@@ -1,16 +1,17 @@
 """Reports about students of softened labels say that their outputs are not probabilities, and how far off they are."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import softlabel as sl
-from softlabel.studies.plan import asking as plan_asking
-from softlabel.studies.practice import recipe_for
-from softlabel.studies.verdict import asking as verdict_asking
-from tests.studies.practice.toy import Toy
+from softlabel.studies.students.recipe import recipe_for
+from tests.studies.students.quick import plan, verdict
+from tests.studies.students.toy import Toy
 
 TOY = Toy(rows=400, sharp=4.0)
-QUICK = {"epochs": 10, "batch": 128, "seeds": 3}
+QUICK = {"epochs": 10, "batch_size": 128, "seeds": 3}
 
 
 @pytest.fixture(params=[8.0, 1.0])
@@ -20,15 +21,15 @@ def temperature(request, monkeypatch):
     def only(*words):
         return recipe_for(*words).model_copy(update={"temperatures": (request.param,)})
 
-    for module in (verdict_asking, plan_asking):
-        monkeypatch.setattr(module, "recipe_for", only)
+    for module in ("verdict.verdict", "plan.plan"):
+        monkeypatch.setattr(import_module(f"softlabel.studies.{module}"), "recipe_for", only)
     return request.param
 
 
 def test_verdict_and_plan_say_what_the_outputs_of_each_arm_are(tmp_path, temperature):
     meaning = "softened (label temperature 8)" if temperature == 8 else "probabilities"
-    found = sl.verdict(TOY.inputs, TOY.labels, TOY.truth, width=8, folder=tmp_path / "v", **QUICK)
-    arms = found.document["arms"]
+    found = verdict(TOY.inputs, TOY.labels, TOY.truth, width=8, out=tmp_path / "v", **QUICK)
+    arms = found.to_dict()["arms"]
     assert arms["soft"]["chosen"]["temperature"] == temperature
     assert arms["soft"]["probabilities_are"] == meaning
     assert arms["hard"]["probabilities_are"] == "probabilities"
@@ -36,15 +37,15 @@ def test_verdict_and_plan_say_what_the_outputs_of_each_arm_are(tmp_path, tempera
     assert (sentence in str(found)) == (temperature == 8)
     error = f"differ from the observed frequencies by {arms['soft']['calibration_error']:.3f} on average"
     assert (error in str(found)) == (temperature == 8)
-    page = " ".join(found.page.read_text().split()).replace("&#39;", "'")
+    page = " ".join(found.report.read_text().split()).replace("&#39;", "'")
     assert page.count(sentence) == (2 if temperature == 8 else 0)  # the answer, and under the table
 
     settings = QUICK | {"widths": [2, 4], "confirm": 0, "rival": False, "epochs": 40, "seeds": 5}
-    planned = sl.plan(TOY.inputs, TOY.labels, TOY.truth, accuracy=0.6, folder=tmp_path / "p", **settings)
-    arms = planned.document["arms"]
+    planned = plan(TOY.inputs, TOY.labels, TOY.truth, accuracy=0.6, out=tmp_path / "p", **settings)
+    arms = planned.to_dict()["arms"]
     assert (arms["soft"]["probabilities_are"], arms["hard"]["probabilities_are"]) == (meaning, "probabilities")
     assert ("Students on soft labels were trained to imitate softened labels" in str(planned)) == (temperature == 8)
-    soft = next(path for path in planned.document["exported"] if "soft" in path and path.endswith(".safetensors"))
+    soft = next(path for path in planned.to_dict()["exported"] if "soft" in path and path.endswith(".safetensors"))
     assert sl.load_model(soft).softening.temperature == temperature
     if temperature == 8:
         p = sl.load_model(soft).probabilities(TOY.inputs)

@@ -2,7 +2,7 @@
 
     w ≈ s·q,   s = max|w|/127,   q = round(w/s)
 
-Stored size: a byte a weight, four bytes a scale, four bytes a bias. At the size of a float32 student a quantised one
+Stored size: a byte a weight, four bytes a scale, four bytes a bias. At the size of a float32 student a quantized one
 has almost four times the neurons.
 """
 
@@ -14,7 +14,7 @@ from torch import Tensor
 from softlabel.networks import TwoLayer
 
 
-def quantised(network: TwoLayer) -> TwoLayer:
+def quantized(network: TwoLayer) -> TwoLayer:
     """The network that 8-bit weights of this one give."""
     return replace(network, hidden=_rounded(network.hidden), output=_rounded(network.output))
 
@@ -30,12 +30,12 @@ def float_bytes(width: int, inputs: int, outputs: int) -> int:
     return 4 * (width * (inputs + outputs + 1) + outputs)
 
 
-def quantised_bytes(width: int, inputs: int, outputs: int) -> int:
+def quantized_bytes(width: int, inputs: int, outputs: int) -> int:
     """Bytes of the same in 8 bits."""
     return width * (inputs + outputs) + 4 * (width + outputs) + 4 * (width + outputs)
 
 
-def quantised_width(budget: int, inputs: int, outputs: int) -> int:
+def quantized_width(budget: int, inputs: int, outputs: int) -> int:
     """The widest (even) student whose 8-bit weights fit into so many bytes."""
     width = (budget - 8 * outputs) // (inputs + outputs + 8)
     return max(2, width - width % 2)

@@ -1,21 +1,21 @@
-"""A question's run: its folder is held before its teacher is trained, and no finished piece is trained twice."""
+"""The run directory is locked before the teacher is trained, and no finished piece is trained twice."""
 
+import logging
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import softlabel as sl
 from softlabel.errors import InputError
 from softlabel.lab import Ledger
-from softlabel.studies.practice import consulting
+from softlabel.studies.students import preparation
 from softlabel.teachers import automatic
 from tests.lab.toys import contents
-from tests.studies.practice.toy import Toy
+from tests.studies.students.quick import comparable, plan, verdict
+from tests.studies.students.toy import Toy
 
 TOY = Toy(rows=400, sharp=0.8)
-QUICK = {"width": 2, "epochs": 2, "batch": 128, "seeds": 2}
-TIMES = ("seconds", "milliseconds", "report", "page")
+QUICK = {"width": 2, "epochs": 2, "batch_size": 128, "seeds": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def quick(monkeypatch, tmp_path):
     """A small teacher, and no theory, which is computed for seconds."""
     for name, value in {"WIDTH": 8, "UPDATES": 30, "ROUNDS": 3}.items():
         monkeypatch.setattr(automatic, name, value)
-    monkeypatch.setattr(consulting, "theory_facts", lambda *_: {})
+    monkeypatch.setattr(preparation, "theory_facts", lambda *_: {})
     monkeypatch.chdir(tmp_path)
 
 
@@ -34,26 +34,20 @@ def trained(monkeypatch):
     class Log(list):
         stop: int | None = None
 
-        def note(self, name: str) -> None:
+        def record(self, name: str) -> None:
             if len(self) == self.stop:
                 raise KeyboardInterrupt
             self.append(name)
 
     log = Log()
-    whole, fold = automatic._whole_piece, automatic._fold_piece
-    monkeypatch.setattr(automatic, "_whole_piece", lambda *what: (log.note(what[0]), whole(*what))[1])
-    monkeypatch.setattr(automatic, "_fold_piece", lambda *what: (log.note("fold"), fold(*what))[1])
+    full, fold = automatic._full_piece, automatic._fold_piece
+    monkeypatch.setattr(automatic, "_full_piece", lambda *what: (log.record(what[0]), full(*what))[1])
+    monkeypatch.setattr(automatic, "_fold_piece", lambda *what: (log.record("fold"), fold(*what))[1])
     return log
 
 
-def without_times(value):
-    if isinstance(value, dict):
-        return {name: without_times(part) for name, part in value.items() if name not in TIMES}
-    return [without_times(part) for part in value] if isinstance(value, list) else value
-
-
 def ask(**more):
-    return sl.verdict(TOY.inputs, TOY.labels, **QUICK, **more)
+    return verdict(TOY.inputs, TOY.labels, **QUICK, **more)
 
 
 def interrupt(*_) -> None:
@@ -61,7 +55,7 @@ def interrupt(*_) -> None:
 
 
 def test_a_verdict_that_is_interrupted_while_its_teacher_is_trained_goes_on(trained, tmp_path):
-    uninterrupted = ask(folder=tmp_path / "whole")
+    uninterrupted = ask(out=tmp_path / "whole")
     assert trained == ["network", "trees", *["fold"] * 5]
     for stop in (0, 1, 3):  # models that each start trains before it is interrupted
         trained.clear()
@@ -77,11 +71,11 @@ def test_a_verdict_that_is_interrupted_while_its_teacher_is_trained_goes_on(trai
     resumed = ask()
     assert len(trained) == 7 - 4
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [run.name]
-    assert without_times(resumed.document) == without_times(uninterrupted.document)
+    assert comparable(resumed.to_dict()) == comparable(uninterrupted.to_dict())
     assert contents(run) == contents(tmp_path / "whole")
     trained.clear()
     with pytest.raises(KeyboardInterrupt):
-        ask(watch=interrupt)
+        ask(progress=interrupt)
     assert trained == []
 
 
@@ -89,39 +83,46 @@ def test_two_questions_never_share_a_folder(trained, tmp_path):
     more = np.random.default_rng(5).standard_normal((30, 4)).astype(np.float32)
     trained.stop = 0
     questions = [{}, {"seed": 1}, {"metric": "auc"}, {"transfer": more}, {"transfer": more[:20]},
-                 {"labels": 1 - TOY.labels}, {"teacher": TOY.truth}, {"teacher": TOY.wrong}]  # fmt: skip
+                 {"y": 1 - TOY.labels}, {"teacher": TOY.truth}, {"teacher": TOY.wrong}]  # fmt: skip
     for question in questions:
         with pytest.raises(KeyboardInterrupt):
-            sl.verdict(TOY.inputs, **QUICK, **{"labels": TOY.labels, "watch": interrupt, **question})
+            verdict(TOY.inputs, **QUICK, **{"y": TOY.labels, "progress": interrupt, **question})
     assert len(list((tmp_path / "runs").iterdir())) == len(questions)
 
 
 def test_another_question_is_refused_before_its_teacher_is_trained(trained, tmp_path):
     trained.stop = 0
     with pytest.raises(KeyboardInterrupt):
-        ask(folder=tmp_path / "run")
+        ask(out=tmp_path / "run")
     before = contents(tmp_path / "run")
     with pytest.raises(InputError, match=r"other settings \(.*seed = 0, now 1"):
-        ask(folder=tmp_path / "run", seed=1)
+        ask(out=tmp_path / "run", seed=1)
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.png").touch()
-    with pytest.raises(InputError, match="holds other things"):
-        ask(folder=tmp_path / "photos")
+    with pytest.raises(InputError, match="contains other files"):
+        ask(out=tmp_path / "photos")
     assert trained == []
     assert contents(tmp_path / "run") == before
     assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.png"]
 
 
-def test_a_folder_is_held_while_the_teacher_is_trained(trained, tmp_path):
-    def second(line: str) -> None:
-        if line.startswith("teacher: growing"):
-            with pytest.raises(InputError, match="in use by another driver"):
-                ask(folder=tmp_path / "run")
-            refused.append(line)
+def test_a_run_directory_is_locked_while_the_teacher_is_trained(trained, tmp_path, caplog):
+    class Second(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.getMessage().startswith("teacher: growing"):
+                with pytest.raises(InputError, match="in use by another driver"):
+                    ask(out=tmp_path / "run")
+                refused.append(record)
 
-    refused: list[str] = []
-    with pytest.raises(KeyboardInterrupt):
-        ask(folder=tmp_path / "run", note=second, watch=interrupt)
+    refused: list[logging.LogRecord] = []
+    caplog.set_level("INFO", "softlabel")
+    log, handler = logging.getLogger("softlabel"), Second()
+    log.addHandler(handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask(out=tmp_path / "run", progress=interrupt)
+    finally:
+        log.removeHandler(handler)
     assert len(refused) == 1
 
 
@@ -130,7 +131,7 @@ def test_nothing_is_called_kept_while_a_teacher_that_is_given_is_asked(tmp_path)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as raised:
-        sl.verdict(TOY.inputs, TOY.labels, impatient, **QUICK)
+        verdict(TOY.inputs, TOY.labels, impatient, **QUICK)
     assert not hasattr(raised.value, "__notes__")
     assert not (tmp_path / "runs").exists()
 
@@ -143,7 +144,7 @@ def test_students_never_learn_from_two_teachers(trained, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ask(folder=tmp_path / "run", watch=stop)
+        ask(out=tmp_path / "run", progress=stop)
     for piece in (tmp_path / "run" / "artifacts").glob("*/*.safetensors"):
         piece.unlink()
     fold = automatic._fold_piece
@@ -155,27 +156,45 @@ def test_students_never_learn_from_two_teachers(trained, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(automatic, "_fold_piece", otherwise)
-        with pytest.raises(InputError, match="predicts otherwise than the one that finished students learned from"):
-            ask(folder=tmp_path / "run")
+        with pytest.raises(InputError, match="its predictions differ from those that finished students learned from"):
+            ask(out=tmp_path / "run")
     for piece in (tmp_path / "run" / "artifacts").glob("*/*.safetensors"):
         piece.unlink()
     with pytest.raises(KeyboardInterrupt):  # the same predictions once more: it goes on
-        ask(folder=tmp_path / "run", watch=interrupt)
+        ask(out=tmp_path / "run", progress=interrupt)
 
 
 def test_the_teacher_of_a_plan_is_kept_too(trained, tmp_path):
     settings = {"accuracy": 0.6, "widths": (2, 4), "seeds": 3, "confirm": 0, "bisections": 0, "rival": False,
-                "epochs": 2, "batch": 128}  # fmt: skip
+                "epochs": 2, "batch_size": 128}  # fmt: skip
     trained.stop = 3
     with pytest.raises(KeyboardInterrupt):
-        sl.plan(TOY.inputs, TOY.labels, folder=tmp_path / "run", **settings)
+        plan(TOY.inputs, TOY.labels, out=tmp_path / "run", **settings)
     with Ledger(tmp_path / "run" / "ledger.sqlite", read_only=True) as ledger:
         assert ledger.meta("study") == "plan"
     trained.stop = None
     trained.clear()
-    resumed = sl.plan(TOY.inputs, TOY.labels, folder=tmp_path / "run", **settings)
+    resumed = plan(TOY.inputs, TOY.labels, out=tmp_path / "run", **settings)
     assert len(trained) == 4
-    uninterrupted = sl.plan(TOY.inputs, TOY.labels, folder=tmp_path / "whole", **settings)
+    uninterrupted = plan(TOY.inputs, TOY.labels, out=tmp_path / "whole", **settings)
 
-    assert resumed.document["arms"] == uninterrupted.document["arms"]
+    assert resumed.to_dict()["arms"] == uninterrupted.to_dict()["arms"]
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_a_plan_after_a_verdict_on_the_same_data_has_the_same_teacher_without_training_it(trained, tmp_path):
+    settings = {"accuracy": 0.6, "widths": (2, 4), "seeds": 3, "confirm": 0, "bisections": 0, "rival": False,
+                "epochs": 2, "batch_size": 128}  # fmt: skip
+    asked = ask()
+    assert trained == ["network", "trees", *["fold"] * 5]
+    trained.clear()
+    planned = plan(TOY.inputs, TOY.labels, **settings)
+    assert trained == []
+    assert planned.to_dict()["teacher"]["description"] == asked.to_dict()["teacher"]["description"]
+    assert planned.run_dir.parent == asked.run_dir.parent
+    plan(TOY.inputs, TOY.labels, **settings, out=tmp_path / "elsewhere" / "run")  # no run with this teacher beside it
+    assert trained == ["network", "trees", *["fold"] * 5]
+    trained.clear()
+    trained.stop = 0
+    with pytest.raises(KeyboardInterrupt):  # another seed has another teacher
+        ask(seed=1)

@@ -1,0 +1,117 @@
+"""A plan in plain sentences."""
+
+from typing import TYPE_CHECKING, Any
+
+from softlabel.studies.plan.quantize import float_bytes
+from softlabel.studies.students.theory import theory_sentence
+
+if TYPE_CHECKING:
+    from softlabel.studies.plan.result import Plan, PlannedArm
+
+UNITS = {"two-layer": "neurons", "vgg": "channels", "resnet": "channels"}
+
+
+def summary(plan: "Plan") -> list[str]:
+    """What the plan says."""
+    lines = [_arm_sentence(plan, planned) for planned in (plan.arms["soft"], plan.arms["hard"])]
+    lines += [f"Warning: {warning}." for warning in plan.size_warnings]
+    saved = plan.saved
+    if saved is not None:
+        lines.append(_saving(plan, saved))
+    lines += [
+        _rival(plan),
+        _files(plan),
+        *softened(plan),
+        *_fits(plan),
+        theory_sentence(plan.facts.get("theory")),
+    ]
+    lines += [f"Warning: {warning}." for warning in plan.facts.get("warnings", [])]
+    return [line for line in lines if line]
+
+
+def _arm_sentence(plan: "Plan", planned: "PlannedArm") -> str:
+    settings, unit = plan.settings, UNITS[plan.settings.family]
+    low, high = plan.interval(planned.accuracy)
+    seen = f"{planned.accuracy.mean:.4f} ({low:.4f} … {high:.4f})"
+    compared = f", {planned.size.words}" if planned.size.words else ""
+    size = f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters or 0:,} parameters"
+    size += f"{compared})."
+    if planned.width is not None and not settings.confirm:
+        return (
+            f"{size} Students of this size appear to reach {settings.target:g}: {planned.reached} of the {planned.of} "
+            "by which it was chosen did; no fresh students confirmed it. Mean accuracy with new seeds and new "
+            f"rows {seen}."
+        )
+    if planned.width is not None:
+        below = "; on new rows it may fall short of the target" if low < settings.target else ""
+        return (
+            f"{size} A fresh student of this size reaches {settings.target:g} on these test rows with probability ≥ "
+            f"{settings.share:.0%}, stated with {settings.confidence:.0%} confidence ({planned.reached} of "
+            f"{planned.of} fresh ones did); mean accuracy with new seeds and new rows {seen}{below}."
+        )
+    text = (
+        f"{planned.arm.capitalize()} labels: no width up to {settings.limit} {unit} is shown to reach "
+        f"{settings.target:g} with probability ≥ {settings.share:.0%}. The best, {planned.accuracy_width} {unit}, has "
+        f"mean accuracy {seen}; {planned.reached} of {planned.of} students reached the target"
+    )
+    if planned.attempts:
+        tried = "; ".join(f"{width}: {reached} of {of}" for width, reached, of, _ in planned.attempts)
+        text += f". Confirmation by fresh students: {tried}"
+    return text + "."
+
+
+def _saving(plan: "Plan", saved: dict[str, Any]) -> str:
+    unit = UNITS[plan.settings.family]
+    if saved["width"] == 0:
+        return "Soft and hard labels need the same size."
+    word = "save" if saved["width"] > 0 else "cost"
+    return (
+        f"Soft labels {word} {abs(saved['width'])} {unit}, {abs(saved['parameters']):,} parameters "
+        f"({abs(saved['share']):.0%})."
+    )
+
+
+def _rival(plan: "Plan") -> str:
+    rival, settings = plan.rival, plan.settings
+    if rival is None:
+        return ""
+    width = plan.arms["soft"].width or plan.arms["hard"].width or 0
+    size = float_bytes(width, settings.inputs, settings.outputs)
+    low, high = plan.interval(rival.accuracy)
+    return (
+        f"Rival at the same size ({size:,} bytes): {rival.width} neurons trained on hard labels, weights in 8 bits: "
+        f"{rival.accuracy.mean:.4f} ({low:.4f} … {high:.4f}), {rival.reached} of {rival.accuracy.runs} reach the "
+        "target."
+    )
+
+
+def _files(plan: "Plan") -> str:
+    parts = [
+        f"{entry['arm']}: {entry['files'][0]} ({entry['bytes']:,} bytes, {entry['milliseconds']:.3f} ms per row, test "
+        f"accuracy {entry['accuracy']:.4f})"
+        for entry in plan.facts.get("exported", [])
+    ]
+    if not parts:
+        return ""
+    teacher = (plan.facts.get("teacher") or {}).get("milliseconds")
+    times = "" if teacher is None else f" The teacher takes {teacher:.3f} ms per row on this machine."
+    return f"Exported, each the best of its arm on validation rows: {'; '.join(parts)}.{times}"
+
+
+def softened(plan: "Plan") -> list[str]:
+    """Sentences about arms whose outputs are not probabilities."""
+    remarks = (
+        planned.softening.remark(f"Students on {arm} labels", planned.calibration_error)
+        for arm, planned in plan.arms.items()
+    )
+    return [remark for remark in remarks if remark]
+
+
+def _fits(plan: "Plan") -> list[str]:
+    return [
+        f"Fitted curve, {arm} labels: accuracy rises from chance to {fit.top:.4f}, halfway at {fit.half:.2g} "
+        f"(power {fit.power:.2g}); at {fit.excluded}, which was excluded from the fit, it misses by "
+        f"{100 * fit.missed_by:+.2f} points."
+        for arm, fit in plan.fits.items()
+        if fit is not None
+    ]

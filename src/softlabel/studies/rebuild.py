@@ -1,0 +1,74 @@
+"""The result of a finished run, rebuilt from its directory alone; and a run resumed from it."""
+
+from pathlib import Path
+from typing import Any
+
+from softlabel.errors import InputError, SoftlabelError
+from softlabel.lab import Ledger, Result, Study, open_run, read_results
+from softlabel.studies.registry import PAPER_STUDIES, find_study
+from softlabel.studies.run import Execution, finish, open_ledger, reading, report_run
+
+
+def read_run(run_dir: str | Path) -> Result:
+    """Rebuild the result of a finished run from its directory, and write its page again.
+
+    Parameters
+    ----------
+    run_dir : str or path
+        Directory of a run of `verdict`, `plan` or `reproduce`.
+
+    Returns
+    -------
+    Result
+        The result, as the original call returned it.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> sl.read_run("runs/table1-quick")  # doctest: +SKIP
+    """
+    run_dir = Path(run_dir)
+    with reading(run_dir), open_ledger(run_dir) as ledger:
+        study, facts = _recorded_study(ledger)
+        results = read_results(study, ledger)
+        return report_run(study, study.judge(results, facts or {}), ledger)
+
+
+def _recorded_study(ledger: Ledger) -> tuple[Study[Any, Any], dict[str, Any] | None]:
+    """The study of a run, and its facts."""
+    name, settings, environment, facts = (ledger.meta(key) for key in ("study", "settings", "environment", "facts"))
+    if not isinstance(environment, dict | None):
+        raise TypeError(f"environment must be a dictionary, got {environment!r}")
+    if name is None or settings is None:
+        raise SoftlabelError(f"the run in '{ledger.path.parent}' ended before its first bundle; rerun its command")
+    return find_study(name).from_settings(settings).with_artifacts(ledger.meta("artifacts") or {}), facts
+
+
+def resume(run_dir: str | Path, execution: Execution | None = None) -> Result:
+    """Finish an interrupted run from its directory alone, without its original data or teacher.
+
+    Parameters
+    ----------
+    run_dir : str or path
+        Directory of a run of `verdict`, `plan` or `reproduce`, interrupted after its teacher was queried.
+    execution : Execution, optional
+        Where the remaining trainings run.
+
+    Returns
+    -------
+    Result
+        The result, as the original call would have returned it.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> sl.resume("runs/verdict-heart-1a2b3c4d")  # doctest: +SKIP
+    """
+    run_dir, execution = Path(run_dir), execution or Execution()
+    with reading(run_dir), open_ledger(run_dir) as ledger:
+        study, facts = _recorded_study(ledger)
+    if study.name not in PAPER_STUDIES and facts is None:
+        raise InputError(f"the teacher of the run in '{run_dir}' is not finished; rerun the original command")
+    executor, _ = execution.start()
+    with open_run(run_dir, study, threads=execution.threads) as ledger:
+        return finish(study, ledger, execution, executor, facts=facts)

@@ -1,0 +1,115 @@
+"""`reproduce`: a study of the papers, from its name to its result."""
+
+import logging
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from softlabel.errors import InputError, UnavailableError, unknown
+from softlabel.lab import Result
+from softlabel.lab.writable import check_directory
+from softlabel.numerics.local_files import require_regular_file
+from softlabel.studies.registry import PAPER_STUDIES, find_study
+from softlabel.studies.run import RUNS, Execution, run_in
+
+log = logging.getLogger("softlabel")
+
+
+def reproduce(
+    name: str,
+    preset: str = "quick",
+    *,
+    settings: Mapping[str, Any] | str | Path | None = None,
+    data: str | None = None,
+    seed: int | None = None,
+    out: str | Path | None = None,
+    execution: Execution | None = None,
+) -> Result:
+    """Run a study of the papers, or what is left of it, and report.
+
+    Parameters
+    ----------
+    name : {"table1", "figure1", "kernel-regime"}
+        The study.
+    preset : {"quick", "standard", "paper"}, default="quick"
+        Its size.
+    settings : mapping, str or path, optional
+        Changes to the settings of the preset: values by name, or a TOML file.
+    data : str, optional
+        Another data set than the paper's, by name.
+    seed : int, optional
+        First seed of the runs.
+    out : str or path, optional
+        Directory of the run; the same call goes on where it was interrupted. Default: a directory below ``runs``.
+    execution : Execution, optional
+        Where the trainings run. Default: processes of this machine.
+
+    Returns
+    -------
+    Result
+        `Table1Result`, `Figure1Result` or `KernelRegimeResult`.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> result = sl.reproduce("table1", preset="quick", out="runs/table1")  # doctest: +SKIP
+    >>> result.plot()  # doctest: +SKIP
+    """
+    chosen = study_settings(name, preset, settings, data=data, seed=seed)
+    check_directory(RUNS if out is None else out, folders=("figures",))
+    chosen = with_available_data(chosen)
+    run_dir = Path(out) if out is not None else RUNS / f"{name}-{preset}"
+    return run_in(run_dir, find_study(name, PAPER_STUDIES)(chosen), execution or Execution(executor="local"))
+
+
+def study_settings(name: str, preset: str, changes: Mapping[str, Any] | str | Path | None = None, **values: Any) -> Any:
+    """Settings of a preset, changed by a TOML file or a mapping, and by name (None: unchanged)."""
+    presets = find_study(name, PAPER_STUDIES).presets
+    if preset not in presets:
+        raise unknown("preset", preset, presets)
+    settings = presets[preset]
+    changed = settings.model_dump()
+    source = "settings"
+    if isinstance(changes, Mapping):
+        changed |= changes
+    elif changes is not None:
+        source = f"settings file '{changes}'"
+        changed |= _read_toml(Path(changes), name)
+    changed |= {key: value for key, value in values.items() if value is not None}
+    try:
+        return type(settings).model_validate(changed)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{source}: {where + ': ' if where else ''}{message}") from None
+
+
+def _read_toml(file: Path, name: str) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(require_regular_file(file).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InputError(f"settings file '{file}' cannot be read: {problem.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise InputError(f"settings file '{file}' is not TOML: {problem}") from None
+    study = values.pop("study", name)
+    if study != name:
+        raise InputError(f"settings file '{file}' is for the study '{study}', not for '{name}'")
+    return values
+
+
+def with_available_data(settings: Any) -> Any:
+    """The settings if their data can be loaded; those of MNIST otherwise on scikit-learn's digits, with a message."""
+    try:
+        settings.check_data()
+        return settings
+    except UnavailableError as reason:
+        if settings.data != "mnist":
+            raise
+        log.info("MNIST is unavailable (%s); using scikit-learn's digits instead", reason)
+        digits = settings.on_digits()
+        digits.check_data()
+        return digits

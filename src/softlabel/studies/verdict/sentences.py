@@ -1,0 +1,116 @@
+"""A verdict in plain sentences."""
+
+from typing import TYPE_CHECKING
+
+from softlabel.studies.students.theory import theory_sentence
+
+if TYPE_CHECKING:
+    from softlabel.studies.verdict.result import Verdict
+
+ARM_NAMES = {
+    "hard": "hard labels",
+    "soft": "soft labels",
+    "smooth": "smoothed labels",
+    "transfer": "soft labels, more rows",
+}
+
+
+def summary(verdict: "Verdict") -> list[str]:
+    """What the verdict says, its first sentence being the answer."""
+    gap, settings = verdict.gap, verdict.settings
+    text = f"soft − hard {gap.mean:+.2f} points of {settings.metric} ({gap.low:+.2f} … {gap.high:+.2f})"
+    if settings.metric == "log loss":
+        text += " (positive: soft labels lose less)"
+    text += f", {verdict.runs} paired seeds, {settings.test_rows:,} test rows, students of {settings.width} neurons"
+    answers = {
+        "soft wins": "Yes, distill: soft labels win",
+        "hard wins": "No, do not distill: hard labels win",
+        "no difference": f"No, distilling does not help here: no difference beyond ±{settings.equivalence:g} points",
+        "undecided": "Undecided",
+    }
+    lines = [f"{answers[verdict.verdict]}. {text}."]
+    if verdict.size_warning is not None:
+        lines.append(f"Warning: {verdict.size_warning}.")
+    if verdict.verdict == "undecided":
+        lines.append(_what_would_decide(verdict))
+    lines += [
+        _smoothing(verdict),
+        *_transfer(verdict),
+        _fidelity(verdict),
+        *softened(verdict),
+        _cost(verdict),
+        theory_sentence(verdict.facts.get("theory")),
+    ]
+    lines += [f"Warning: {warning}." for warning in verdict.facts.get("warnings", [])]
+    return [line for line in lines if line]
+
+
+def _what_would_decide(verdict: "Verdict") -> str:
+    at = verdict.analysis
+    if at.rows is not None:
+        return (
+            f"More seeds would not decide it: the choice of {verdict.settings.test_rows:,} test rows alone leaves "
+            f"±{at.examples:.2f} points open, as measured by {verdict.runs} seeds; if gap and spread stay as they are, "
+            f"about {at.rows:,} test rows would decide."
+        )
+    assert at.needed is not None
+    return (
+        f"If gap and spread stay as they are, {at.needed} seeds would decide, {at.needed - verdict.runs} more; the "
+        f"test rows are enough for that (their choice leaves ±{at.examples:.2f} points open)."
+    )
+
+
+def _smoothing(verdict: "Verdict") -> str:
+    comparison = next((c for c in verdict.comparisons if (c.first, c.second) == ("soft", "smooth")), None)
+    if comparison is None:
+        return ""
+    meaning = {
+        "soft wins": "the teacher's knowledge matters, not softness alone",
+        "smooth wins": "plain label smoothing does better, without a teacher",
+        "no difference": "label smoothing does the same without a teacher",
+        "undecided": "it is open whether label smoothing would do the same",
+    }[comparison.verdict]
+    interval = f"{comparison.mean:+.2f} ({comparison.low:+.2f} … {comparison.high:+.2f})"
+    return f"Against label smoothing: {interval}; {meaning}."
+
+
+def _transfer(verdict: "Verdict") -> list[str]:
+    return [
+        f"With the teacher's labels on unlabeled rows too, against {ARM_NAMES[comparison.second]}: "
+        f"{comparison.mean:+.2f} ({comparison.low:+.2f} … {comparison.high:+.2f}); {comparison.verdict}."
+        for comparison in verdict.comparisons
+        if comparison.first == "transfer"
+    ]
+
+
+def _fidelity(verdict: "Verdict") -> str:
+    soft, hard = verdict.arms["soft"].numbers, verdict.arms["hard"].numbers
+    text = (
+        "Calibration error (mean difference between the stated probability of the predicted class and how often it is "
+        f"right): soft {soft['calibration_error']:.3f}, hard {hard['calibration_error']:.3f}"
+    )
+    if "agreement" in soft:
+        text += f"; agreement with the teacher: soft {soft['agreement']:.1%}, hard {hard['agreement']:.1%}"
+    return text + "."
+
+
+def softened(verdict: "Verdict") -> list[str]:
+    """Sentences about arms whose outputs are not probabilities."""
+    remarks = (
+        arm.chosen.softening.remark(f"Students of the arm '{ARM_NAMES[name]}'", arm.numbers["calibration_error"])
+        for name, arm in verdict.arms.items()
+        if name != "smooth"  # there only for comparison
+    )
+    return [remark for remark in remarks if remark]
+
+
+def _cost(verdict: "Verdict") -> str:
+    facts = verdict.facts.get("teacher")
+    if not facts:
+        return ""
+    text = f"The teacher ({facts['description']}) took {facts['seconds']:.1f} s to train and query"
+    if verdict.teacher_metric is not None:
+        text += f" and has {verdict.settings.metric} {verdict.teacher_metric:.4f} on the test rows"
+    if facts.get("parameters"):
+        text += f"; it has {facts['parameters']:,} parameters, a student {verdict.arms['soft'].parameters:,}"
+    return text + "; hard labels need none of this."
