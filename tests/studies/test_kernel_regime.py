@@ -1,4 +1,4 @@
-"""Figures 1 to 6 as a study, small, on scikit-learn's digits; verdicts from invented outcomes."""
+"""Figures 1 to 6 as a study, small, on scikit-learn's digits; verdicts from invented results."""
 
 import json
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from softlabel.lab import Outcome, Results
-from softlabel.studies import running
-from softlabel.studies.kernel_regime import Judgement
-from softlabel.studies.kernel_regime.settings import PRESETS, KernelRegime
-from softlabel.studies.kernel_regime.work import SeedCell, inputs, work
+from softlabel.lab import CellResult, StageResults
+from softlabel.studies.kernel_regime import PRESETS, KernelRegimeResult, KernelRegimeSettings, KernelRegimeStudy
+from softlabel.studies.kernel_regime.training import SeedCell, regime_inputs, train
+from softlabel.studies.rebuild import read_run
+from softlabel.studies.run import Execution, run_in
 
 NAMES = (
     "teacher", "no teacher", "student", "λ = 0", "λ = ∞", "imperfect", "no start", "teacher, kernel", "student, kernel",
@@ -18,63 +18,67 @@ NAMES = (
 OVERLAPS = ("teacher", "imperfect teacher", "teacher, kernel", "student", "imperfect", "student, kernel")
 
 
-def small(**changes) -> KernelRegime:
+def small(**changes) -> KernelRegimeSettings:
     values = {
         "data": "digits", "classes": "3,8", "teacher_width": 8, "student_width": 3, "iterations": 20, "early": 5,
-        "records": 4, "step": 1e-3, "landmarks": 20, "kernels": 3, "top": 3, "runs": 2,
+        "records": 4, "learning_rate": 1e-3, "landmarks": 20, "kernels": 3, "top": 3, "runs": 2,
     }  # fmt: skip
-    return KernelRegime(**(values | changes))
+    return KernelRegimeSettings(**(values | changes))
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("regime") / "run"
-    return folder, running.reproduce("kernel-regime", small(), folder, executor="serial", threads=1)
+    run_dir = tmp_path_factory.mktemp("regime") / "run"
+    return run_dir, run_in(run_dir, KernelRegimeStudy(small()), Execution(threads=1, progress=False))
 
 
 def test_every_figure_is_judged_and_drawn(finished):
-    folder, done = finished
-    figures = done.document["figures"]
+    run_dir, result = finished
+    document = result.to_dict()
+    figures = document["figures"]
     assert [figure["figure"] for figure in figures] == [f"Figure {k}" for k in range(1, 7)]
     assert {figure["verdict"] for figure in figures} <= {"holds", "holds partly", "does not hold", "open"}
-    json.dumps(done.document, allow_nan=False)
-    names = {path.name for path in (folder / "figures").iterdir()}
+    json.dumps(document, allow_nan=False)
+    names = {path.name for path in (run_dir / "figures").iterdir()}
     assert names == {f"figure{k}.{ending}" for k in range(1, 7) for ending in ("png", "svg")}
-    assert "Privileged knowledge in the kernel regime" in done.page.read_text()
-    assert running.rebuild(folder).document == done.document
+    assert "Privileged knowledge in the kernel regime" in result.report.read_text()
+    assert read_run(run_dir).to_dict() == document
+    assert repr(result).startswith("<KernelRegimeResult: Figure 1: ")
+    assert len(result.plot().axes) == 2
+    assert "data:image/svg+xml" in result._repr_html_()
 
 
 def test_a_seed_measures_what_it_says():
-    (outcome,) = work(small(), [SeedCell(seed=3)], {})
-    steps = outcome.arrays["steps"]
+    (result,) = train(small(), [SeedCell(seed=3)], {})
+    steps = result.arrays["steps"]
     assert steps[0] == 0
     assert steps[-1] == 20
     for name in NAMES:
         for part in ("train", "test"):
-            assert outcome.arrays[f"{part}: {name}"].shape == steps.shape
-    still = outcome.arrays["train: λ = ∞"]
+            assert result.arrays[f"{part}: {name}"].shape == steps.shape
+    still = result.arrays["train: λ = ∞"]
     assert still == pytest.approx(np.full_like(still, still[0]), rel=1e-6)  # it knows already what it is to learn
-    assert outcome.arrays["train: teacher"][-1] < outcome.arrays["train: teacher"][0]
-    start = [outcome.arrays[f"train: {name}"][0] for name in ("student", "λ = 0", "λ = ∞")]
-    assert start == pytest.approx([start[0]] * 3)
+    assert result.arrays["train: teacher"][-1] < result.arrays["train: teacher"][0]
+    initial = [result.arrays[f"train: {name}"][0] for name in ("student", "λ = 0", "λ = ∞")]
+    assert initial == pytest.approx([initial[0]] * 3)
     for name in OVERLAPS:
-        assert (outcome.arrays[f"overlap: {name}"] >= 0).all()
-        assert (outcome.arrays[f"share: {name}"] <= 1 + 1e-6).all()
+        assert (result.arrays[f"overlap: {name}"] >= 0).all()
+        assert (result.arrays[f"share: {name}"] <= 1 + 1e-6).all()
 
 
 def test_inputs_have_norm_one_and_parts_do_not_overlap():
-    held = inputs(small())
-    for part in held.values():
+    inputs = regime_inputs(small())
+    for part in inputs.values():
         for x, y in (part.train, part.test):
             assert np.linalg.norm(x, axis=1) == pytest.approx(np.ones(len(x)), rel=1e-5)
             assert set(y) == {-1.0, 1.0}
-    train, test = ({row.tobytes() for row in part[0]} for part in (held["images"].train, held["images"].test))
+    train, test = ({row.tobytes() for row in part[0]} for part in (inputs["images"].train, inputs["images"].test))
     assert not train & test
 
 
-def invented(better: dict[str, float]) -> Results:
-    """Outcomes in which every curve ends at 1, but for those named."""
-    results = Results()
+def invented(better: dict[str, float]) -> StageResults:
+    """Results in which every curve ends at 1, except those named."""
+    results = StageResults()
     for seed in range(4):
         noise = np.random.default_rng(seed).normal(0, 1e-3)
         arrays = {"steps": np.array([0, 10])}
@@ -82,20 +86,20 @@ def invented(better: dict[str, float]) -> Results:
         for name in NAMES:
             end = better.get(name, 1.0) + np.random.default_rng([seed, len(name)]).normal(0, 1e-3)
             arrays |= {f"{part}: {name}": np.array([1.0, end]) for part in ("train", "test")}
-        results.add("train", SeedCell(seed=seed), Outcome(metrics, arrays))
+        results.add("train", SeedCell(seed=seed), CellResult(metrics, arrays))
     return results
 
 
 def test_verdicts_follow_the_outcomes():
-    judged = Judgement(small(runs=4), invented({"student": 0.5, "λ = 0": 0.3, "teacher, kernel": 0.2}))
-    verdicts = {figure.name: figure.verdict for figure in judged.figures}
+    result = KernelRegimeResult(small(runs=4), invented({"student": 0.5, "λ = 0": 0.3, "teacher, kernel": 0.2}))
+    verdicts = {figure.name: figure.verdict for figure in result.figures}
     assert verdicts["Figure 1"] == "holds"
     assert verdicts["Figure 2"] == "holds partly"
     assert verdicts["Figure 3"] == "holds"
     assert verdicts["Figure 4"] == "holds partly"
     assert verdicts["Figure 5"] == "open"
     assert verdicts["Figure 6"] == "holds"
-    bad = Judgement(small(runs=4), invented({"no teacher": 0.5}))
+    bad = KernelRegimeResult(small(runs=4), invented({"no teacher": 0.5}))
     assert bad.figures[0].verdict == "does not hold"
 
 

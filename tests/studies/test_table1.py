@@ -1,4 +1,4 @@
-"""Table 1 as a study, small, on scikit-learn's digits: equal budgets, the test set's seclusion, verdicts, its page."""
+"""Table 1 as a study, small, on scikit-learn's digits: choices, the test set's seclusion, verdicts, its page."""
 
 import json
 
@@ -7,15 +7,18 @@ import pytest
 from pydantic import ValidationError
 
 from softlabel.errors import InputError
-from softlabel.lab import Outcome, Results
-from softlabel.studies import running
-from softlabel.studies.table1 import PRESETS, Judgement, document, study
+from softlabel.lab import CellResult, StageResults
+from softlabel.studies.rebuild import read_run
+from softlabel.studies.reproduce import study_settings, with_available_data
+from softlabel.studies.run import Execution, run_in
+from softlabel.studies.table1 import PRESETS, Table1Result, Table1Settings, Table1Study, training
 from softlabel.studies.table1 import cells as grid
-from softlabel.studies.table1 import work as at_work
-from softlabel.studies.table1.settings import Protocol, Table1, Teaching, further, primary, steps
+from softlabel.studies.table1.settings import Protocol, Teaching, learning_rates, other_protocols, primary
+
+EXECUTION = Execution(executor="serial", threads=1, progress=False, command="softlabel reproduce table1")
 
 
-def small(**changes) -> Table1:
+def small(**changes) -> Table1Settings:
     values = {
         "data": "digits",
         "widths": (4, 2),
@@ -25,22 +28,22 @@ def small(**changes) -> Table1:
         "protocols": (primary(2, (20.0, 60.0), (2.0, 8.0), (3.0,)),),
         "bundle_neurons": 60,
     }
-    return Table1(**(values | changes))
+    return Table1Settings(**(values | changes))
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("table1") / "run"
-    return folder, running.reproduce("table1", small(), folder, executor="serial", threads=1, again="softlabel again")
+    run_dir = tmp_path_factory.mktemp("table1") / "run"
+    return run_dir, run_in(run_dir, Table1Study(small()), EXECUTION)
 
 
 def test_document_keeps_its_promises(finished):
-    _, done = finished
-    rows = done.document["rows"]
+    document = finished[1].to_dict()
+    rows = document["rows"]
     assert [(row["dataset"], row["width"]) for row in rows] == [
         ("all except 1,7,4,9", 4), ("all except 1,7,4,9", 2), ("all digits", 4), ("all digits", 2),
     ]  # fmt: skip
-    for row in rows + done.document["common_radius"]:
+    for row in rows + document["common_radius"]:
         assert {"dataset", "width", "teacher", "hard", "soft", "gap", "paper", "verdict"} <= set(row)
         for arm in ("hard", "soft", "gap"):
             part = row[arm]
@@ -49,50 +52,61 @@ def test_document_keeps_its_promises(finished):
         assert row["gap"]["mean"] == pytest.approx(row["soft"]["mean"] - row["hard"]["mean"])
         assert row["verdict"] in ("soft wins", "hard wins", "no difference", "undecided")
         assert row["paper"] is None  # other data than the paper's
-    assert len(done.document["common_radius"]) == 4 * 3
-    assert done.document["settings"]["data"] == "digits"
-    json.dumps(done.document, allow_nan=False)
+    assert len(document["common_radius"]) == 4 * 3
+    assert document["settings"]["data"] == "digits"
+    json.dumps(document, allow_nan=False)
 
 
 def test_common_radius_is_common(finished):
-    _, done = finished
-    for row in done.document["common_radius"]:
+    for row in finished[1].to_dict()["common_radius"]:
         assert row["hard"]["chosen"]["radius"] == row["soft"]["chosen"]["radius"]
         assert row["hard"]["chosen"]["temperature"] is None
         assert row["soft"]["chosen"]["temperature"] in (2.0, 8.0)
 
 
-def test_the_run_folder_is_whole_and_its_page_can_be_rebuilt(finished):
-    folder, done = finished
-    assert {path.name for path in folder.iterdir()} >= {
+def test_the_run_directory_is_complete_and_its_page_can_be_rebuilt(finished):
+    run_dir, result = finished
+    assert {path.name for path in run_dir.iterdir()} >= {
         "settings.toml", "ledger.sqlite", "environment.json", "report.html", "figures", "results.json",
     }  # fmt: skip
-    text = done.page.read_text()
-    assert "softlabel again" in text
+    text = result.report.read_text()
+    assert "softlabel reproduce table1" in text
     assert "all except 1,7,4,9" in text
-    done.page.unlink()
-    again = running.rebuild(folder)
-    assert again.page.exists()
-    assert again.document == done.document
+    result.report.unlink()
+    rebuilt = read_run(run_dir)
+    assert rebuilt.report == result.report
+    assert result.report.exists()
+    assert rebuilt.to_dict() == result.to_dict()
+
+
+def test_the_result_in_one_line_as_a_figure_and_in_a_notebook(finished):
+    _, result = finished
+    assert repr(result).startswith("<Table1Result: Each arm with the settings that serve it best: ")
+    assert "\n" not in repr(result)
+    assert str(result) == "\n".join(result.summary)
+    assert len(result.plot().axes) == 2
+    html = result._repr_html_()
+    assert "data:image/svg+xml" in html
+    assert "all except 1,7,4,9" in html
 
 
 def test_a_second_call_runs_nothing_and_says_the_same(finished):
-    folder, done = finished
-    before = (folder / "ledger.sqlite").read_bytes()
-    again = running.reproduce("table1", small(), folder, executor="serial", threads=1, again="softlabel again")
-    assert again.document == done.document
-    assert len((folder / "ledger.sqlite").read_bytes()) == len(before)
+    run_dir, result = finished
+    before = (run_dir / "ledger.sqlite").read_bytes()
+    second = run_in(run_dir, Table1Study(small()), EXECUTION)
+    assert second.to_dict() == result.to_dict()
+    assert len((run_dir / "ledger.sqlite").read_bytes()) == len(before)
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_both_arms_of_every_preset_have_the_same_budget_and_the_same_seeds(name):
+def test_both_arms_of_every_preset_have_equally_many_choices_and_the_same_seeds(name):
     settings = PRESETS[name]
     chosen: dict[tuple, dict[str, set]] = {}
-    for bundle in grid.choice_bundles(settings, Results()):
+    for bundle in grid.choice_bundles(settings, StageResults()):
         for cell in bundle.cells:
-            place = chosen.setdefault((cell.protocol, cell.leave_out, cell.width, cell.seed, cell.radius), {})
-            place.setdefault(cell.arm, set()).add(cell.choice)
-    assert all(len(place["hard"]) == len(place["soft"]) for place in chosen.values())
+            row = chosen.setdefault((cell.protocol, cell.leave_out, cell.width, cell.seed, cell.radius), {})
+            row.setdefault(cell.arm, set()).add(cell.choice)
+    assert all(len(row["hard"]) == len(row["soft"]) for row in chosen.values())
     assert {key[2] for key in chosen} == {4, 6, 8}
     seeds = {key[3] for key in chosen}
     assert seeds.isdisjoint(grid.run_seeds(settings)), "choosing and testing share no seed"
@@ -100,7 +114,7 @@ def test_both_arms_of_every_preset_have_the_same_budget_and_the_same_seeds(name)
 
 def test_bundles_are_fixed_by_the_settings_and_hold_every_cell_once():
     settings = PRESETS["quick"]
-    first, second = (grid.choice_bundles(settings, Results()) for _ in range(2))
+    first, second = (grid.choice_bundles(settings, StageResults()) for _ in range(2))
     assert [bundle.key for bundle in first] == [bundle.key for bundle in second]
     keys = [cell.key for bundle in first for cell in bundle.cells]
     assert len(set(keys)) == len(keys) == 2 * 3 * 2 * 4 * 4
@@ -111,84 +125,84 @@ def test_bundles_are_fixed_by_the_settings_and_hold_every_cell_once():
 def test_only_the_test_stage_sees_the_test_images(monkeypatch):
     settings = small()
     seen = []
-    images = at_work.images
+    images = training.images
 
-    def watched(*arguments):
-        held = images(*arguments)
-        return at_work.Images(held.description, held.train, held.validation, ("test", "images"))
+    def marked(*arguments):
+        data = images(*arguments)
+        return training.Table1Images(data.description, data.train, data.validation, ("test", "images"))
 
-    monkeypatch.setattr(at_work, "images", watched)
-    monkeypatch.setattr(at_work, "correct", lambda network, *what: seen.append(what) or np.ones(3, dtype=bool))
-    bundle = next(b for b in grid.choice_bundles(settings, Results()) if any(c.arm == "soft" for c in b.cells))
-    held = images("digits", "label>4", bundle.cells[0].leave_out, settings.validation_share, settings.test_share)
-    given = {need: {"logits": np.linspace(-1, 1, len(held.train[1]), dtype=np.float32)} for need in bundle.needs}
-    outcomes = at_work.train(settings, bundle.cells, given)
+    monkeypatch.setattr(training, "images", marked)
+    monkeypatch.setattr(training, "correct", lambda network, *what: seen.append(what) or np.ones(3, dtype=bool))
+    bundle = next(b for b in grid.choice_bundles(settings, StageResults()) if any(c.arm == "soft" for c in b.cells))
+    data = images("digits", "label>4", bundle.cells[0].leave_out, settings.validation_share, settings.test_share)
+    arrays = {need: {"logits": np.linspace(-1, 1, len(data.train[1]), dtype=np.float32)} for need in bundle.needs}
+    results = training.train(settings, bundle.cells, arrays)
     assert seen == []
-    assert all("test" not in outcome.metrics for outcome in outcomes)
+    assert all("test" not in result.metrics for result in results)
     tested = [cell.model_copy(update={"stage": "test"}) for cell in bundle.cells]
-    at_work.train(settings, tested, given)
+    training.train(settings, tested, arrays)
     assert seen == [("test", "images")] * len(tested)
 
 
 def test_images_are_cut_without_overlap():
-    held = at_work.images("digits", "label>4", (1, 7, 4, 9), 0.2, 0.25)
-    parts = [{row.tobytes() for row in part[0]} for part in (held.train, held.validation, held.test)]
+    data = training.images("digits", "label>4", (1, 7, 4, 9), 0.2, 0.25)
+    parts = [{row.tobytes() for row in part[0]} for part in (data.train, data.validation, data.test)]
     assert not parts[0] & parts[2]
     assert not parts[1] & parts[2]
     assert not parts[0] & parts[1]
-    assert np.linalg.norm(np.concatenate([held.train[0], held.test[0]]), axis=1).max() <= 1 + 1e-6
+    assert np.linalg.norm(np.concatenate([data.train[0], data.test[0]]), axis=1).max() <= 1 + 1e-6
 
 
-def fake(settings: Table1, gap: float = 0.0) -> Results:
-    """Outcomes as if the soft arm were right on so many more of 1,000 test images in a hundred."""
-    results = Results()
+def fake(settings: Table1Settings, gap: float = 0.0) -> StageResults:
+    """Results in which the soft arm is correct on `gap` per cent more of 1,000 test images."""
+    results = StageResults()
     rng = np.random.default_rng(0)
     for bundle in grid.teacher_bundles(settings, results):
         for cell in bundle.cells:
             right = np.packbits(rng.random(1000) < 0.98)
-            results.add("teach", cell, Outcome({"examples": 1000, "test": 98.0}, {"correct": right}))
+            results.add("teach", cell, CellResult({"examples": 1000, "test": 98.0}, {"correct": right}))
     for bundle in grid.choice_bundles(settings, results):
         for cell in bundle.cells:
-            value = 90 - abs(np.log(cell.step / 3)) + (cell.radius or 0) / 100
-            results.add("choose", cell, Outcome({"validation": value}))
+            value = 90 - abs(np.log(cell.learning_rate / 3)) + (cell.radius or 0) / 100
+            results.add("choose", cell, CellResult({"validation": value}))
     for bundle in grid.final_bundles(settings, results):
         for cell in bundle.cells:
             draws = np.random.default_rng([cell.seed, cell.width]).random(1000)
             right = np.packbits(draws < 0.9 + (gap / 100 if cell.arm == "soft" else 0))
             metrics = {"test": 90.0, "validation": 90.0, "on_the_ball": 0.5}
-            results.add("test", cell, Outcome(metrics, {"correct": right}))
+            results.add("test", cell, CellResult(metrics, {"correct": right}))
     return results
 
 
 @pytest.mark.parametrize(("gap", "verdict"), [(6.0, "soft wins"), (-6.0, "hard wins"), (0.0, "no difference")])
 def test_verdicts_follow_the_outcomes(gap, verdict):
     settings = small(runs=5)
-    judged = Judgement(settings, fake(settings, gap))
-    assert {row.verdict for row in judged.primary} == {verdict}
-    assert all(row.gap.value == pytest.approx(gap, abs=2) for row in judged.primary)
-    for row in judged.primary:
+    result = Table1Result(settings, fake(settings, gap))
+    assert {row.verdict for row in result.primary} == {verdict}
+    assert all(row.gap.mean == pytest.approx(gap, abs=2) for row in result.primary)
+    for row in result.primary:
         assert row.low <= row.gap.interval(settings.confidence)[0]
         assert row.p >= row.gap.p_value()
 
 
 def test_the_best_on_validation_is_chosen_and_the_first_among_equals():
     settings = small()
-    judged = Judgement(settings, fake(settings))
-    best = judged.choices.best(settings.protocol("pgd"), (), 4, "soft")
-    assert (best.radius, best.temperature, best.step) == (60.0, 2.0, 3.0)
-    with_radius = judged.choices.best(settings.protocol("pgd"), (), 4, "soft", 20.0)
+    result = Table1Result(settings, fake(settings))
+    best = result.choices.best(settings.protocol("pgd"), (), 4, "soft")
+    assert (best.radius, best.temperature, best.learning_rate) == (60.0, 2.0, 3.0)
+    with_radius = result.choices.best(settings.protocol("pgd"), (), 4, "soft", 20.0)
     assert with_radius.radius == 20.0
-    without = judged.choices.best(settings.protocol("pgd"), (), 4, "hard", None)
+    without = result.choices.best(settings.protocol("pgd"), (), 4, "hard", None)
     assert without.radius is None
 
 
 def test_papers_numbers_go_with_the_papers_data():
     settings = small(data="mnist", widths=(8, 6, 4), runs=3)
-    judged = Judgement(settings, fake(settings, 1.0))
-    printed = document(judged, "")["rows"]
+    result = Table1Result(settings, fake(settings, 1.0))
+    printed = result.to_dict()["rows"]
     assert printed[-1]["paper"] == {"teacher": 98.34, "hard": 88.84, "soft": 95.62}
     assert printed[0]["paper"] == {"teacher": 98.75, "hard": 97.19, "soft": 97.67}
-    assert [drop["width"] for drop in document(judged, "")["drops"]] == [8, 6, 4]
+    assert [drop["width"] for drop in result.to_dict()["drops"]] == [8, 6, 4]
 
 
 def test_on_the_ball_counts_what_the_projection_holds():
@@ -198,35 +212,41 @@ def test_on_the_ball_counts_what_the_projection_holds():
     x /= np.linalg.norm(x, axis=1).max()
     y = np.where(x[:, 0] > 0, 1, -1)
     run = train_students(
-        x, [Student(width=4, radius=r, step=5.0) for r in (0.1, 1e4, None)], y, iterations=50
+        x, [Student(width=4, radius=r, learning_rate=5.0) for r in (0.1, 1e4, None)], y, iterations=50
     )  # fmt: skip
-    shares = [at_work.on_the_ball(trained.network, trained.settings) for trained in run]
+    shares = [training.on_the_ball(trained.network, trained.settings) for trained in run]
     assert shares == [1.0, 0.0, 0.0]
 
 
 def test_settings_that_would_be_unfair_or_empty_are_refused():
     with pytest.raises(ValidationError, match="both must have the same number"):
         Protocol(
-            name="x", about="", epochs=1, radii=(1.0,), temperatures=(1.0, 2.0), soft_steps=(1.0,), hard_steps=(1.0,)
+            name="x",
+            about="",
+            epochs=1,
+            radii=(1.0,),
+            temperatures=(1.0, 2.0),
+            soft_learning_rates=(1.0,),
+            hard_learning_rates=(1.0,),
         )
     with pytest.raises(ValidationError, match="no radius to train with"):
         Protocol(
-            name="x", about="", epochs=1, radii=(), without_projection=False, temperatures=(1.0,), soft_steps=(1.0,),
-            hard_steps=(1.0,),
+            name="x", about="", epochs=1, radii=(), without_projection=False, temperatures=(1.0,),
+            soft_learning_rates=(1.0,), hard_learning_rates=(1.0,),
         )  # fmt: skip
     with pytest.raises(ValidationError, match="one of them must be 'pgd'"):
-        small(protocols=further(2))
+        small(protocols=other_protocols(2))
 
 
-def test_steps():
-    assert steps(1.0, 100.0, 3) == (1.0, 10.0, 100.0)
-    assert steps(3.0, 30.0, 1) == (3.0,)
+def test_learning_rates():
+    assert learning_rates(1.0, 100.0, 3) == (1.0, 10.0, 100.0)
+    assert learning_rates(3.0, 30.0, 1) == (3.0,)
 
 
 def test_settings_files(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("runs = 4\nwidths = [4]\n[teacher]\nwidth = 64\n")
-    settings = running.study_settings("table1", "quick", file)
+    settings = study_settings("table1", "quick", file)
     assert (settings.runs, settings.widths, settings.teacher.width) == (4, (4,), 64)
     for text, message in [
         ("rnus = 4", r"rnus: Extra inputs"),
@@ -236,33 +256,33 @@ def test_settings_files(tmp_path):
     ]:
         file.write_text(text)
         with pytest.raises(InputError, match=message):
-            running.study_settings("table1", "quick", file)
+            study_settings("table1", "quick", file)
     with pytest.raises(InputError, match="there is no file"):
-        running.study_settings("table1", "quick", tmp_path / "none.toml")
+        study_settings("table1", "quick", tmp_path / "none.toml")
     with pytest.raises(InputError, match="unknown preset 'quik': did you mean 'quick'"):
-        running.study_settings("table1", "quik")
+        study_settings("table1", "quik")
     with pytest.raises(InputError, match="unknown study 'table2': did you mean 'table1'"):
-        running.study_settings("table2", "quick")
+        study_settings("table2", "quick")
 
 
-def test_digits_stand_in_where_mnist_cannot_be_had(monkeypatch):
-    from softlabel.data import load
+def test_digits_replace_mnist_where_it_is_unavailable(monkeypatch, caplog):
+    from softlabel.data.loading import load_raw
     from softlabel.errors import UnavailableError
 
     def digits_alone(name, **more):
         if name != "digits":
             raise UnavailableError("no source answers")
-        return load(name, **more)
+        return load_raw(name, **more)
 
-    monkeypatch.setattr("softlabel.studies.table1.settings.load", digits_alone)
-    said = []
-    settings = running.with_data(PRESETS["quick"], said.append)
+    monkeypatch.setattr("softlabel.studies.table1.settings.load_raw", digits_alone)
+    with caplog.at_level("INFO", logger="softlabel"):
+        settings = with_available_data(PRESETS["quick"])
     assert settings.data == "digits"
     assert settings.protocols[0].epochs > PRESETS["quick"].protocols[0].epochs
-    assert "stand in for it" in said[0]
+    assert "using scikit-learn's digits instead" in caplog.text
     with pytest.raises(UnavailableError):
-        running.with_data(PRESETS["quick"].model_copy(update={"data": "fashion-mnist"}), said.append)
+        with_available_data(PRESETS["quick"].model_copy(update={"data": "fashion-mnist"}))
 
 
-def test_a_study_is_a_study():
-    assert [stage.name for stage in study(small()).stages] == ["teach", "choose", "test"]
+def test_stages():
+    assert [stage.name for stage in Table1Study(small()).stages] == ["teach", "choose", "test"]

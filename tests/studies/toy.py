@@ -1,4 +1,4 @@
-"""A data set with a large margin: two opposite clusters, one a class."""
+"""A data set with a large margin: two opposite clusters, one per class."""
 
 import numpy as np
 
@@ -15,5 +15,4 @@ def clusters(n: int = 50, d: int = 5, spread: float = 0.25, seed: int = 0) -> tu
 
 def easy_teacher(kappa: float = 1.0, **shape) -> tuple[np.ndarray, np.ndarray, KernelLimitTeacher]:
     x, y = clusters(**shape)
-    found = margin(x, y, budget=20, width=0.05)
-    return x, y, KernelLimitTeacher.of(found, x, y, kappa)
+    return x, y, KernelLimitTeacher.from_margin(margin(x, y, time_limit=20, rtol=0.05), x, y, kappa)

@@ -9,6 +9,7 @@ from scipy.special import expit, softmax
 
 from softlabel.errors import InputError
 from softlabel.studies.doctor import doctor
+from softlabel.studies.doctor.labels import AGREEMENT
 
 CLASSES = ("cat", "dog", "fox")
 
@@ -38,10 +39,10 @@ def named(p, prefix="p_", classes=CLASSES):
     return pl.DataFrame({f"{prefix}{name}": p[:, k] for k, name in enumerate(classes)})
 
 
-def only(found, name):
-    assert [finding.name for finding in found.findings] == [name]
-    assert json.loads(json.dumps(found.document(), allow_nan=False))["findings"][0]["name"] == name
-    return found.findings[0]
+def only(result, name):
+    assert [finding.name for finding in result.findings] == [name]
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["findings"][0]["name"] == name
+    return result.findings[0]
 
 
 def test_healthy_labels_have_no_findings(tmp_path):
@@ -54,9 +55,9 @@ def test_healthy_labels_have_no_findings(tmp_path):
         named(np.log(p), "logit_"),
         named(p).select("p_fox", "p_cat", "p_dog"),
     ):
-        found = examine(tmp_path, frame, labels)
-        assert found.findings == ()
-        assert len(found.examined) == 2
+        result = examine(tmp_path, frame, labels)
+        assert result.findings == ()
+        assert len(result.examined) == 2
 
 
 def test_healthy_labels_of_two_classes(tmp_path):
@@ -82,7 +83,7 @@ def test_labels_shifted_by_a_few_rows(tmp_path, shift):
     finding = only(examine(tmp_path, frame, np.roll(p, shift, axis=0)), "misaligned labels")
     rows = f"{abs(shift)} row{'' if abs(shift) == 1 else 's'} {'up' if shift > 0 else 'down'}"
     assert f"they fit shifted by {rows}:" in finding.remedy
-    assert finding.evidence[f"shifted by {rows}"] > 0.6 > 0.5 > finding.evidence["agreement with the given labels"]
+    assert finding.evidence[f"shifted by {rows}"] > 0.6 > 0.5 > finding.evidence[AGREEMENT]
 
 
 def test_labels_of_the_sorted_data(tmp_path):
@@ -92,7 +93,7 @@ def test_labels_of_the_sorted_data(tmp_path):
     finding = only(examine(tmp_path, frame, p[np.argsort(frame["x1"].to_numpy())]), "misaligned labels")
     assert "the data sorted by column 'x1'" in finding.remedy
     finding = only(examine(tmp_path, frame, p[::-1]), "misaligned labels")
-    assert "read backwards" in finding.remedy
+    assert "in reverse order" in finding.remedy
 
 
 def test_labels_that_a_common_column_would_match(tmp_path):
@@ -100,9 +101,9 @@ def test_labels_that_a_common_column_would_match(tmp_path):
     frame = frame.with_columns(pl.Series("patient", [f"n{k * 7919 % 100003}" for k in range(200)]))
     order = np.random.default_rng(0).permutation(200)
     labels = named(p).with_columns(frame["patient"])[order]
-    found = examine(tmp_path, frame, labels)
-    assert found.findings[0].name == "misaligned labels"
-    assert "matched by column 'patient' (--id patient)" in found.findings[0].remedy
+    result = examine(tmp_path, frame, labels)
+    assert result.findings[0].name == "misaligned labels"
+    assert "matched by column 'patient'" in result.findings[0].remedy
     assert examine(tmp_path, frame, labels, id_column="patient").findings == ()
 
 
@@ -110,7 +111,7 @@ def test_labels_in_no_known_order(tmp_path):
     frame, p, _ = made()
     shuffled = p[np.random.default_rng(0).permutation(200)]
     finding = only(examine(tmp_path, frame, shuffled), "misaligned labels")
-    assert finding.evidence["agreement with the given labels"] < 0.45 < finding.evidence["what they claim"]
+    assert finding.evidence[AGREEMENT] < 0.45 < finding.evidence["claimed"]
 
 
 def test_labels_of_another_number_of_rows(tmp_path):
@@ -134,10 +135,10 @@ def test_labels_find_their_split(tmp_path):
 def test_classes_in_another_order(tmp_path, order):
     frame, p, _ = made()
     finding = only(examine(tmp_path, frame, p[:, order]), "classes in another order")
-    assert finding.evidence["with the columns so"] > finding.evidence["agreement with the given labels"] + 0.1
-    for place, meant in enumerate(order):
-        told = f"'{CLASSES[place]}' means '{CLASSES[meant]}'"
-        assert (told in finding.evidence["columns"]) == (place != meant)
+    assert finding.evidence["with the columns reordered"] > finding.evidence[AGREEMENT] + 0.1
+    for column, meant in enumerate(order):
+        renamed = f"'{CLASSES[column]}' means '{CLASSES[meant]}'"
+        assert (renamed in finding.evidence["columns"]) == (column != meant)
 
 
 def test_two_classes_the_wrong_way_round(tmp_path):
@@ -145,30 +146,30 @@ def test_two_classes_the_wrong_way_round(tmp_path):
     assert only(examine(tmp_path, frame, p[:, 0]), "classes in another order")
 
 
-def test_probabilities_given_as_logits(tmp_path):
+def test_probabilities_written_as_logits(tmp_path):
     frame, p, _ = made()
     finding = only(examine(tmp_path, frame, named(p, "logit_")), "probabilities given as logits")
-    assert finding.evidence["rows add up to"] == pytest.approx(1)
-    assert finding.evidence["highest probability, read as logits"] < 0.6
+    assert finding.evidence["sum of a row"] == pytest.approx(1)
+    assert finding.evidence["largest probability, read as logits"] < 0.6
     finding = only(examine(tmp_path, frame, expit(4 * np.log(p) + 5)), "probabilities given as logits")
     assert finding.evidence["largest"] <= 1
     finding = only(examine(tmp_path, frame, 100 * p), "probabilities given as logits")
     assert "divide them by 100" in finding.remedy
 
 
-def test_probabilities_of_two_classes_given_as_logits(tmp_path):
+def test_probabilities_of_two_classes_written_as_logits(tmp_path):
     frame, p, _ = made(classes=("no", "yes"))
     assert only(examine(tmp_path, frame, pl.DataFrame({"logit_yes": p[:, 1]})), "probabilities given as logits")
 
 
-def test_logits_given_as_probabilities(tmp_path):
+def test_logits_written_as_probabilities(tmp_path):
     frame, p, _ = made()
     finding = only(examine(tmp_path, frame, named(np.log(p))), "logits given as probabilities")
     assert "logit_CLASS" in finding.remedy
     frame, p, _ = made(classes=("no", "yes"))
     odds = np.log(p[:, 1] / p[:, 0])
     finding = only(examine(tmp_path, frame, pl.DataFrame({"p_yes": odds})), "logits given as probabilities")
-    assert finding.evidence["least number"] == pytest.approx(odds.min())
+    assert finding.evidence["smallest number"] == pytest.approx(odds.min())
 
 
 def test_a_few_rows_that_do_not_add_up(tmp_path):
@@ -176,7 +177,7 @@ def test_a_few_rows_that_do_not_add_up(tmp_path):
     p[7] *= 0.8
     for labels in (p, named(p)):
         finding = only(examine(tmp_path, frame, labels), "neither probabilities nor logits")
-        assert finding.evidence["first row that is none"] == 8
+        assert finding.evidence["first row without probabilities"] == 8
 
 
 @pytest.mark.parametrize("sure", [2.0, 4.0, 10.0])
@@ -192,7 +193,7 @@ def test_labels_softmaxed_twice(tmp_path, sure):
 def test_collapsed_labels(tmp_path):
     frame, p, _ = made()
     finding = only(examine(tmp_path, frame, np.tile([0.5, 0.3, 0.2], (200, 1))), "collapsed labels")
-    assert finding.evidence["share of rows labelled 'cat'"] == 1.0
+    assert finding.evidence["share of rows labeled 'cat'"] == 1.0
     assert only(examine(tmp_path, frame, 0.2 * p + [0.8, 0, 0]), "collapsed labels")
 
 

@@ -22,8 +22,8 @@ def base(seed=0, rows=ROWS, classes=3):
 def named(tmp_path, columns, label):
     frame = pl.DataFrame(columns).with_columns(pl.Series("y", [f"class {one}" for one in label]))
     frame.write_csv(tmp_path / "t.csv")
-    found = doctor(tmp_path / "t.csv", label="y")
-    return {one.where["column"]: one for one in found.findings if one.name in (NAME, "label among the inputs")}
+    result = doctor(tmp_path / "t.csv", label="y")
+    return {one.where["column"]: one for one in result.findings if one.name in (NAME, "label among the inputs")}
 
 
 def noisy(rng, y):
@@ -44,9 +44,9 @@ def words(rng, y):
 
 def ids(rng, y):
     """Ids that were dealt class by class."""
-    found = np.empty(len(y), dtype=int)
-    found[np.argsort(y, kind="stable")] = 100_000 + 3 * np.arange(len(y))
-    return found
+    result = np.empty(len(y), dtype=int)
+    result[np.argsort(y, kind="stable")] = 100_000 + 3 * np.arange(len(y))
+    return result
 
 
 def text_ids(rng, y):
@@ -66,10 +66,10 @@ def wrong_now_and_then(rng, y):
 @pytest.mark.parametrize("make", [noisy, recoded, words, ids, text_ids, gaps, wrong_now_and_then])
 def test_a_column_that_tells_the_label(tmp_path, make, seed):
     rng, y, columns = base(seed)
-    found = named(tmp_path, columns | {"leak": make(rng, y)}, y)
-    assert set(found) == {"leak"}
-    finding = found["leak"]
-    assert "--drop leak" in finding.remedy
+    result = named(tmp_path, columns | {"leak": make(rng, y)}, y)
+    assert set(result) == {"leak"}
+    finding = result["leak"]
+    assert "drop this column" in finding.remedy
     if finding.name == NAME:
         shares = list(finding.evidence.values())[-2:]
         assert shares[0] >= 0.98 > 0.8 > shares[1]
@@ -91,9 +91,9 @@ def test_a_rare_class(tmp_path):
 
 @pytest.mark.parametrize("load", ["iris", "breast_cancer", "digits", "wine"])
 def test_ordinary_data_are_not_named(tmp_path, load):
-    held = getattr(datasets, f"load_{load}")()
-    columns = {f"c{k}": held.data[:, k] for k in range(held.data.shape[1])}
-    assert named(tmp_path, columns, held.target) == {}
+    dataset = getattr(datasets, f"load_{load}")()
+    columns = {f"c{k}": dataset.data[:, k] for k in range(dataset.data.shape[1])}
+    assert named(tmp_path, columns, dataset.target) == {}
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (0, None)])

@@ -7,137 +7,145 @@ import pytest
 
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, SoftlabelError
-from softlabel.lab import Bundle, Ledger, Outcome, make_executor, run_study
+from softlabel.lab import Bundle, CellResult, Ledger, make_executor, run_study
 from softlabel.studies.doctor import doctor
 from softlabel.studies.doctor.runs import ledger_groups
 from softlabel.studies.doctor.signatures import OPEN, examine_group
-from softlabel.studies.practice import Held, Recipe, StudentCell, measure_students, train_cells
-from softlabel.studies.practice.students import course_numbers
+from softlabel.studies.run import Execution
+from softlabel.studies.students.recipe import Recipe, StudentCell
+from softlabel.studies.students.taught_problem import TaughtProblem
+from softlabel.studies.students.training import course_numbers, measure_students, train_cells
 from softlabel.studies.verdict import verdict
-from softlabel.teachers.answers import TeacherAnswers
+from softlabel.teachers.predictions import TeacherPredictions
 from tests.lab.toys import toy
 from tests.studies.doctor.test_signatures import SHORT, names
 
-RECIPE = Recipe(epochs=30, batch=64)
-SOME = {"stage": "test", "arm": "hard", "width": 16, "step": 0.05}
+RECIPE = Recipe(epochs=30, batch_size=64)
+SOME = {"stage": "test", "arm": "hard", "width": 16, "learning_rate": 0.05}
 
 
 @pytest.fixture(scope="module")
-def held():
-    """Digits, and a teacher that is right in nineteen rows of twenty."""
+def digits():
+    """Digits, and the logits of a teacher that is right in nineteen rows of twenty."""
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
-    problem = Problem.of(x / 16, y, scale="unit")
+    problem = Problem.from_arrays(x / 16, y, scale="unit")
     rng = np.random.default_rng(5)
-    logits = 3 * np.eye(10)[problem.labels] + 0.5 * rng.standard_normal((len(problem), 10))
+    logits = 3 * np.eye(10)[problem.y] + 0.5 * rng.standard_normal((len(problem), 10))
     wrong = rng.random(len(problem)) < 0.05
     logits[wrong] = rng.standard_normal((int(wrong.sum()), 10))
-    return Held(problem, TeacherAnswers(logits, "a teacher", "logits"))
+    return problem, logits
 
 
-def write_run(folder, held, settings, seeds=3, study="verdict"):
-    """A ledger of students that are trained here, as a verdict leaves it."""
+def problem_with_teacher(problem, logits):
+    return TaughtProblem.from_predictions(problem, TeacherPredictions(logits, "a teacher", "logits"))
+
+
+def write_run(run_dir, digits, settings, seeds=3, study="verdict"):
+    """Write a ledger of students that are trained here, as a verdict does, and examine it."""
     cells = tuple(StudentCell(**(SOME | one), seed=seed) for one in settings for seed in range(seeds))  # type: ignore[arg-type]
-    outcomes = []
+    problem = problem_with_teacher(*digits)
+    results = []
     tried = [cell for cell in cells if cell.stage == "choose"]
     taken = [cell for cell in cells if cell.stage != "choose"]
     cells = (*tried, *taken)
-    for measured in [one for part in (tried, taken) if part for one in train_cells(held, RECIPE, part)]:
-        numbers, _ = measure_students(held, measured, "accuracy", "validation")
-        outcomes.append(Outcome(numbers | {"validation": numbers["metric"]} | course_numbers(measured)))
-    folder.mkdir()
-    error = {"accuracy": float((held.answers.logits.argmax(1) == held.problem.labels).mean())}
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        ledger.note(study=study, settings={"metric": "accuracy"}, facts={"audit": {"parts": {"train": error}}})
-        ledger.record("stage", Bundle("students", cells), outcomes, attempts=1, seconds=1.0)
-    return doctor(folder)
+    for measured in [one for part in (tried, taken) if part for one in train_cells(problem, RECIPE, part)]:
+        numbers, _ = measure_students(problem, measured, "accuracy", "validation")
+        results.append(CellResult(numbers | {"validation": numbers["metric"]} | course_numbers(measured)))
+    run_dir.mkdir()
+    error = {"accuracy": float((digits[1].argmax(1) == digits[0].y).mean())}
+    with Ledger(run_dir / "ledger.sqlite") as ledger:
+        ledger.set_meta(study=study, settings={"metric": "accuracy"}, facts={"audit": {"parts": {"train": error}}})
+        ledger.record("stage", Bundle("students", cells), results, attempts=1, seconds=1.0)
+    return doctor(run_dir)
 
 
-def test_healthy_students_of_every_arm(tmp_path, held):
-    arms = [{}, {"arm": "soft", "step": 0.02, "temperature": 2.0}, {"arm": "smooth", "smoothing": 0.1}]
-    found = write_run(tmp_path / "run", held, arms)
-    assert names(found) == set()
-    assert found.examined == (
-        f"run '{tmp_path / 'run'}' of verdict, 9 outcomes, 9 courses of students with chosen settings",
+def test_healthy_students_of_every_arm(tmp_path, digits):
+    arms = [{}, {"arm": "soft", "learning_rate": 0.02, "temperature": 2.0}, {"arm": "smooth", "smoothing": 0.1}]
+    result = write_run(tmp_path / "run", digits, arms)
+    assert names(result) == set()
+    assert result.examined == (
+        f"run '{tmp_path / 'run'}' of verdict, 9 results, 9 courses of students with chosen settings",
     )
 
 
 @pytest.mark.parametrize(
     ("settings", "name"),
     [
-        ({"step": 0.001}, SHORT),
-        ({"step": 0.003}, SHORT),
-        ({"arm": "soft", "step": 0.001}, SHORT),
-        ({"step": 1.0}, "dead neurons"),
-        ({"step": 5.0}, "step too large"),
+        ({"learning_rate": 0.001}, SHORT),
+        ({"learning_rate": 0.003}, SHORT),
+        ({"arm": "soft", "learning_rate": 0.001}, SHORT),
+        ({"learning_rate": 1.0}, "dead neurons"),
+        ({"learning_rate": 5.0}, "learning rate too large"),
         ({"width": 2}, "width too small"),
         ({"arm": "soft", "width": 2}, "width too small"),
         ({"radius": 1.0}, "radius too small"),
         ({"radius": 1.0, "arm": "soft"}, "radius too small"),
     ],
 )
-def test_mistakes_are_named_as_a_cosine_and_adam_show_them(tmp_path, held, settings, name):
-    found = write_run(tmp_path / "run", held, [settings])
-    assert name in names(found)
-    finding = next(one for one in found.mistakes if one.name == name)
+def test_mistakes_are_named_as_a_cosine_and_adam_show_them(tmp_path, digits, settings, name):
+    result = write_run(tmp_path / "run", digits, [settings])
+    assert name in names(result)
+    finding = next(one for one in result.mistakes if one.name == name)
     assert finding.where["arm"] == settings.get("arm", "hard")
     assert finding.where["run"] == str(tmp_path / "run")
 
 
-def test_a_radius_that_does_nothing_is_a_hint(tmp_path, held):
-    found = write_run(tmp_path / "run", held, [{"radius": 5000.0}])
-    assert "radius too large" in names(found, "hint")
+def test_a_radius_that_does_nothing_is_a_hint(tmp_path, digits):
+    result = write_run(tmp_path / "run", digits, [{"radius": 5000.0}])
+    assert "radius too large" in names(result, "hint")
 
 
-def test_settings_that_were_only_tried_are_no_mistakes(tmp_path, held):
-    bad = [{"stage": "choose", "step": step} for step in (0.001, 1.0)]
+def test_settings_that_were_only_tried_are_no_mistakes(tmp_path, digits):
+    bad = [{"stage": "choose", "learning_rate": rate} for rate in (0.001, 1.0)]
     bad += [{"stage": "choose", "radius": 0.1}]
-    assert names(write_run(tmp_path / "run", held, [*bad, {}])) == set()
-    assert names(write_run(tmp_path / "all", held, [{**one, "stage": "test"} for one in bad])) >= {
+    assert names(write_run(tmp_path / "run", digits, [*bad, {}])) == set()
+    assert names(write_run(tmp_path / "all", digits, [{**one, "stage": "test"} for one in bad])) >= {
         SHORT,
         "dead neurons",
         "radius too small",
     }
 
 
-def test_the_best_step_at_the_edge_is_a_hint(tmp_path, held):
-    tried = [{"stage": "choose", "step": step} for step in (0.0005, 0.002, 0.01)]
-    found = write_run(tmp_path / "run", held, [*tried, {"step": 0.01}])
-    (hint,) = [one for one in found.findings if one.name == "step at the edge"]
+def test_the_best_learning_rate_at_the_edge_is_a_hint(tmp_path, digits):
+    tried = [{"stage": "choose", "learning_rate": rate} for rate in (0.0005, 0.002, 0.01)]
+    result = write_run(tmp_path / "run", digits, [*tried, {"learning_rate": 0.01}])
+    (hint,) = [one for one in result.findings if one.name == "learning rate at the edge"]
     assert hint.severity == "hint"
-    assert hint.evidence["best step"] == 0.01
+    assert hint.evidence["best learning rate"] == 0.01
     assert hint.where["arm"] == "hard"
     assert "largest that was tried" in hint.remedy
-    tried = [{"stage": "choose", "step": step} for step in (0.0005, 0.05, 5.0)]
-    assert "step at the edge" not in names(write_run(tmp_path / "wide", held, tried), "hint")
+    tried = [{"stage": "choose", "learning_rate": rate} for rate in (0.0005, 0.05, 5.0)]
+    assert "learning rate at the edge" not in names(write_run(tmp_path / "wide", digits, tried), "hint")
 
 
-def test_widths_of_a_ladder_are_narrow_on_purpose(tmp_path, held):
+def test_widths_of_a_ladder_are_narrow_on_purpose(tmp_path, digits):
     ladder = [{"stage": "search", "width": width} for width in (2, 4, 16)]
-    found = write_run(tmp_path / "run", held, ladder, study="plan")
-    assert "width too small" not in names(found)
-    assert "seeds disagree" not in names(found)
-    found = write_run(tmp_path / "top", held, ladder[:1], study="plan")
-    assert "width too small" in names(found), "the widest width of a ladder is judged"
+    result = write_run(tmp_path / "run", digits, ladder, study="plan")
+    assert "width too small" not in names(result)
+    assert "seeds disagree" not in names(result)
+    result = write_run(tmp_path / "top", digits, ladder[:1], study="plan")
+    assert "width too small" in names(result), "the widest width of a ladder is judged"
 
 
-def test_one_finding_names_all_widths(tmp_path, held):
-    found = write_run(tmp_path / "run", held, [{"width": width, "step": 0.001} for width in (8, 16)])
-    (finding,) = [one for one in found.findings if one.name == SHORT]
+def test_one_finding_names_all_widths(tmp_path, digits):
+    result = write_run(tmp_path / "run", digits, [{"width": width, "learning_rate": 0.001} for width in (8, 16)])
+    (finding,) = [one for one in result.findings if one.name == SHORT]
     assert {finding.where["width"], *finding.where["also at width"]} == {8, 16}
 
 
-def test_a_finished_verdict(tmp_path, held):
-    """A whole run, quick: what it says is worth more than a count, so only mistakes are ruled out."""
-    rows = np.random.default_rng(3).permutation(len(held.problem))[:400]
-    problem = Problem.of(held.problem.inputs[rows], held.problem.labels[rows])
-    logits = held.answers.logits[rows]
-    taught = verdict(problem, teacher=lambda x: logits, width=8, seeds=2, folder=tmp_path / "run")
-    found = doctor(taught.page.parent)
-    assert not names(found) & {SHORT, "step too large", "dead neurons", "failed work", "radius too small"}
-    assert "of verdict" in found.examined[0]
-    assert not [one for one in found.findings if one.name == "unfinished run"]
+def test_a_finished_verdict(tmp_path, digits):
+    """A complete short run; other findings may be correct, so that only some mistakes are ruled out."""
+    problem, logits = digits
+    rows = np.random.default_rng(3).permutation(len(problem))[:400]
+    smaller = Problem.from_arrays(problem.X[rows], problem.y[rows])
+    execution = Execution(command="softlabel verdict digits", progress=False)
+    verdict(smaller, teacher=lambda x: logits[rows], width=8, seeds=2, out=tmp_path / "run", execution=execution)
+    result = doctor(tmp_path / "run")
+    assert not names(result) & {SHORT, "learning rate too large", "dead neurons", "failed work", "radius too small"}
+    assert "of verdict" in result.examined[0]
+    assert not [one for one in result.findings if one.name == "unfinished run"]
     with Ledger(tmp_path / "run" / "ledger.sqlite") as ledger:
         ledger._db.execute("DELETE FROM outcomes WHERE bundle IN (SELECT key FROM bundles WHERE stage != 'choose')")
         ledger._db.execute("DELETE FROM bundles WHERE stage != 'choose'")
@@ -147,54 +155,54 @@ def test_a_finished_verdict(tmp_path, held):
     (finding,) = [one for one in doctor(tmp_path / "run").findings if one.name == "unfinished run"]
     assert finding.severity == "hint"
     assert finding.where["stage"].startswith("look at")
-    assert "softlabel verdict" in finding.remedy
+    assert finding.remedy == "rerun the same command: softlabel verdict digits"
 
 
-def test_failed_bundles_are_told_with_their_reasons(tmp_path):
+def test_failed_bundles_are_reported_with_their_reasons(tmp_path):
     trouble = tmp_path / "trouble"
     trouble.mkdir()
     for seed, accident in ((0, "diverge"), (3, "crash"), (6, "crash")):
         (trouble / f"first-{seed}").write_text(accident)
     with pytest.raises(SoftlabelError, match="failed"):
         run_study(toy(trouble=str(trouble)), tmp_path / "run", make_executor("serial", 1), threads=1)
-    found = doctor(tmp_path / "run")
-    assert names(found) == {"step too large", "failed work"}
-    crashed = next(one for one in found.findings if one.name == "failed work")
+    result = doctor(tmp_path / "run")
+    assert names(result) == {"learning rate too large", "failed work"}
+    crashed = next(one for one in result.findings if one.name == "failed work")
     assert crashed.evidence["failed"] == 2
     assert "ZeroDivisionError: nothing to divide" in crashed.evidence["the first"]
-    diverged = next(one for one in found.findings if one.name == "step too large")
-    assert "left the finite numbers" in diverged.evidence["the first"]
+    diverged = next(one for one in result.findings if one.name == "learning rate too large")
+    assert "diverged" in diverged.evidence["the first"]
 
 
-def outcome_run(folder, study, rows):
-    from softlabel.studies.noise.work import NoiseCell
-    from softlabel.studies.table1.cells import StudentCell as TableCell
+def paper_run(run_dir, study, rows):
+    from softlabel.studies.figure1.training import Figure1Cell
+    from softlabel.studies.table1.cells import Table1Cell
 
     cells = [
-        TableCell(
-            stage="test", protocol="papers", leave_out=(), width=4, arm="hard", seed=seed, start="symmetric",
-            radius=None, temperature=None, step=1.0,
-        ) if study == "table1" else NoiseCell(family="vgg", level=0.1, seed=seed)
+        Table1Cell(
+            stage="test", protocol="papers", leave_out=(), width=4, arm="hard", seed=seed, init="symmetric",
+            radius=None, temperature=None, learning_rate=1.0,
+        ) if study == "table1" else Figure1Cell(family="vgg", level=0.1, seed=seed)
         for seed in range(len(rows))
     ]  # fmt: skip
-    folder.mkdir()
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        ledger.note(study=study, settings={})
-        ledger.record("test", Bundle("all", tuple(cells)), [Outcome(row) for row in rows], attempts=1, seconds=1.0)
-    return doctor(folder)
+    run_dir.mkdir()
+    with Ledger(run_dir / "ledger.sqlite") as ledger:
+        ledger.set_meta(study=study, settings={})
+        ledger.record("test", Bundle("all", tuple(cells)), [CellResult(row) for row in rows], attempts=1, seconds=1.0)
+    return doctor(run_dir)
 
 
 def test_seeds_of_other_studies_that_only_guess(tmp_path):
-    found = outcome_run(tmp_path / "a", "table1", [{"test": 95.0}, {"test": 50.2}, {"test": 94.0}])
-    assert names(found) == {"seeds disagree"}
-    assert found.findings[0].evidence["seeds no better than guessing"] == 1
-    assert found.findings[0].where["width"] == "4"
-    assert outcome_run(tmp_path / "b", "table1", [{"test": 95.0}, {"test": 92.0}]).findings == ()
+    result = paper_run(tmp_path / "a", "table1", [{"test": 95.0}, {"test": 50.2}, {"test": 94.0}])
+    assert names(result) == {"seeds disagree"}
+    assert result.findings[0].evidence["seeds no better than guessing"] == 1
+    assert result.findings[0].where["width"] == "4"
+    assert paper_run(tmp_path / "b", "table1", [{"test": 95.0}, {"test": 92.0}]).findings == ()
     rows = [{"hard: accuracy": value, "soft: accuracy": 0.9} for value in (0.8, 0.5)]
-    found = outcome_run(tmp_path / "c", "figure1", rows)
-    assert [one.where["outcome"] for one in found.mistakes] == ["hard: accuracy"]
+    result = paper_run(tmp_path / "c", "figure1", rows)
+    assert [one.where["accuracy"] for one in result.mistakes] == ["hard: accuracy"]
     noisy = [{"hard: accuracy": value} for value in (0.52, 0.5)]
-    assert outcome_run(tmp_path / "d", "figure1", noisy).findings == (), "noise may leave nothing to learn"
+    assert paper_run(tmp_path / "d", "figure1", noisy).findings == (), "noise may leave nothing to learn"
 
 
 def test_deep_students_leave_losses_alone(tmp_path):
@@ -202,15 +210,15 @@ def test_deep_students_leave_losses_alone(tmp_path):
     cells = tuple(StudentCell(**(SOME | {"stage": "final"}), seed=seed) for seed in range(3))
     (tmp_path / "run").mkdir()
     with Ledger(tmp_path / "run" / "ledger.sqlite") as ledger:
-        ledger.note(study="plan", settings={"family": "vgg"})
+        ledger.set_meta(study="plan", settings={"family": "vgg"})
         course = {"step": list(range(20)), "loss": np.linspace(2, 1.5, 20).tolist()}
-        outcomes = [Outcome({"validation": 0.5, "accuracy": 0.5, "course": course}) for _ in cells]
-        ledger.record("final", Bundle("all", cells), outcomes, attempts=1, seconds=1.0)
+        results = [CellResult({"validation": 0.5, "accuracy": 0.5, "course": course}) for _ in cells]
+        ledger.record("final", Bundle("all", cells), results, attempts=1, seconds=1.0)
     assert names(doctor(tmp_path / "run")) == {SHORT}
 
 
-def test_folders_that_are_no_runs(tmp_path):
-    with pytest.raises(InputError, match="is not a run folder: it has neither ledger"):
+def test_directories_that_are_not_runs(tmp_path):
+    with pytest.raises(InputError, match="is not a run directory: it has neither ledger"):
         doctor(tmp_path)
     (tmp_path / "records.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be read"):
@@ -227,12 +235,12 @@ def test_folders_that_are_no_runs(tmp_path):
         doctor(tmp_path / "other")
 
 
-def test_several_runs_at_once(tmp_path, held):
-    write_run(tmp_path / "a", held, [{"step": 0.001}])
-    write_run(tmp_path / "b", held, [{}])
-    found = doctor(tmp_path / "a", tmp_path / "b")
-    assert len(found.examined) == 2
-    assert {one.where["run"] for one in found.mistakes} == {str(tmp_path / "a")}
+def test_several_runs_at_once(tmp_path, digits):
+    write_run(tmp_path / "a", digits, [{"learning_rate": 0.001}])
+    write_run(tmp_path / "b", digits, [{}])
+    result = doctor(tmp_path / "a", tmp_path / "b")
+    assert len(result.examined) == 2
+    assert {one.where["run"] for one in result.mistakes} == {str(tmp_path / "a")}
 
 
 def moons(rows, seed):
@@ -255,15 +263,16 @@ def rings(rows, seed):
     return away[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), y
 
 
-def told(data, seed, width, epochs, step, seeds=3):
-    """What doctor says of students on these data, whose teacher makes no mistake."""
+def examined(data, seed, width, epochs, learning_rate, seeds=3):
+    """Findings for students on these data, whose teacher makes no mistake."""
     x, y = data(800, seed)
-    problem = Problem.of(x, y, seed=seed)
-    held = Held(problem, TeacherAnswers(8.0 * np.eye(y.max() + 1)[problem.labels], "a teacher", "logits"))
-    cells = [StudentCell(**(SOME | {"width": width, "step": step}), seed=one) for one in range(seeds)]  # type: ignore[arg-type]
+    problem = Problem.from_arrays(x, y, seed=seed)
+    problem = problem_with_teacher(problem, 8.0 * np.eye(y.max() + 1)[problem.y])
+    settings = SOME | {"width": width, "learning_rate": learning_rate}
+    cells = [StudentCell(**settings, seed=one) for one in range(seeds)]  # type: ignore[arg-type]
     rows = []
-    for measured in train_cells(held, Recipe(epochs=epochs, batch=64), cells):
-        numbers, _ = measure_students(held, measured, "accuracy", "validation")
+    for measured in train_cells(problem, Recipe(epochs=epochs, batch_size=64), cells):
+        numbers, _ = measure_students(problem, measured, "accuracy", "validation")
         rows.append(measured.cell.model_dump() | numbers | {"validation": 1.0} | course_numbers(measured))
     (group,) = ledger_groups(rows, "cosine")
     return {one.name: one for one in examine_group(group, wider=0.0)}, group
@@ -271,31 +280,31 @@ def told(data, seed, width, epochs, step, seeds=3):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(
-    ("data", "epochs", "step"),
+    ("data", "epochs", "rate"),
     [
         (moons, 1, 0.1), (moons, 2, 0.1), (moons, 6, 0.02), (moons, 12, 0.02), (spirals, 2, 0.02), (spirals, 6, 0.02),
         (spirals, 12, 0.02), (spirals, 6, 0.1), (rings, 1, 0.1), (rings, 4, 0.02),
     ],
 )  # fmt: skip
-def test_a_training_that_is_too_short_is_not_called_too_narrow(data, epochs, step, seed):
-    found, group = told(data, seed, 64, epochs, step)
+def test_a_training_that_is_too_short_is_not_called_too_narrow(data, epochs, rate, seed):
+    result, group = examined(data, seed, 64, epochs, rate)
     assert group.error >= 0.05
-    assert "width too small" not in found
-    assert SHORT in found or OPEN in found
-    if OPEN in found:  # time is named before neurons
-        remedy = found[OPEN].remedy
-        assert remedy.index("train about 4 times as long first") < remedy.index("take more neurons, e.g. 256")
+    assert "width too small" not in result
+    assert SHORT in result or OPEN in result
+    if OPEN in result:  # time is named before neurons
+        remedy = result[OPEN].remedy
+        assert remedy.index("train about 4 times as long first") < remedy.index("use more neurons, e.g. 256")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("data", "width"), [(moons, 1), (spirals, 2), (rings, 2)])
 def test_too_few_neurons_with_ample_training_are_called_too_narrow(data, width, seed):
-    found, _ = told(data, seed, width, 120, 0.1)
-    assert "width too small" in found
-    assert not found.keys() & {SHORT, OPEN}
+    result, _ = examined(data, seed, width, 120, 0.1)
+    assert "width too small" in result
+    assert not result.keys() & {SHORT, OPEN}
 
 
 def test_wider_students_of_the_run_prove_that_the_width_is_too_small():
-    _, group = told(moons, 0, 64, 2, 0.1)
+    _, group = examined(moons, 0, 64, 2, 0.1)
     assert [one.name for one in examine_group(group, wider=0.0, wider_students=0.0)] == ["width too small"]
     assert [one.name for one in examine_group(group, wider=0.0, wider_students=group.error)] == [OPEN]

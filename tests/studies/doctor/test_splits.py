@@ -31,20 +31,20 @@ def examine(tmp_path, *frames, suffix=".csv", **options):
     return doctor(*paths, label="kind", **options)
 
 
-def only(found, name):
+def only(result, name):
     """The one finding there is."""
-    assert [finding.name for finding in found.findings] == [name]
-    assert json.loads(json.dumps(found.document(), allow_nan=False))["findings"][0]["name"] == name
-    return found.findings[0]
+    assert [finding.name for finding in result.findings] == [name]
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["findings"][0]["name"] == name
+    return result.findings[0]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_healthy_files_have_no_findings(tmp_path, suffix):
-    found = examine(tmp_path, made(), made(30, seed=2), made(30, seed=3), suffix=suffix)
-    assert found.findings == ()
-    assert len(found.examined) == 3
-    assert "60 rows, 3 inputs, 3 classes" in found.examined[0]
-    assert "a further split" in found.examined[1]
+    result = examine(tmp_path, made(), made(30, seed=2), made(30, seed=3), suffix=suffix)
+    assert result.findings == ()
+    assert len(result.examined) == 3
+    assert "60 rows, 3 inputs, 3 classes" in result.examined[0]
+    assert "another split" in result.examined[1]
 
 
 def test_healthy_ids_and_text(tmp_path):
@@ -54,8 +54,8 @@ def test_healthy_ids_and_text(tmp_path):
             pl.Series("id", [f"p{first + k}" for k in range(count)]), pl.Series("town", ["Rome", "Oslo"] * (count // 2))
         )
 
-    found = examine(tmp_path, named(made(), 0), named(made(30, seed=2), 100), id_column="id")
-    assert found.findings == ()
+    result = examine(tmp_path, named(made(), 0), named(made(30, seed=2), 100), id_column="id")
+    assert result.findings == ()
 
 
 def test_rows_on_both_sides(tmp_path):
@@ -72,14 +72,14 @@ def test_rows_on_both_sides(tmp_path):
 
 def test_rows_are_the_same_whatever_the_order_of_columns(tmp_path):
     train = made()
-    found = examine(tmp_path, train, train[:9].select("kind", "c", "a", "b"))
-    assert [finding.name for finding in found.findings] == ["rows in two splits"]
+    result = examine(tmp_path, train, train[:9].select("kind", "c", "a", "b"))
+    assert [finding.name for finding in result.findings] == ["rows in two splits"]
 
 
 def test_every_pair_of_splits_is_compared(tmp_path):
     second = made(30, seed=2)
-    found = examine(tmp_path, made(), second, pl.concat([made(30, seed=3), second[:2]]))
-    finding = only(found, "rows in two splits")
+    result = examine(tmp_path, made(), second, pl.concat([made(30, seed=3), second[:2]]))
+    finding = only(result, "rows in two splits")
     assert [path[-9:] for path in finding.where["files"]] == ["part1.csv", "part2.csv"]
 
 
@@ -93,28 +93,28 @@ def test_rows_twice_in_one_file(tmp_path):
 def test_inputs_of_few_values_are_a_hint(tmp_path):
     count = 40
     frame = pl.DataFrame({"a": [0, 1] * count, "b": [0, 0, 1, 1] * (count // 2), "kind": ["x"] * count + ["y"] * count})
-    found = examine(tmp_path, frame)
-    twice = next(finding for finding in found.findings if finding.name == "rows twice")
+    result = examine(tmp_path, frame)
+    twice = next(finding for finding in result.findings if finding.name == "rows twice")
     assert twice.severity == "hint"
-    assert "4 different values only" in twice.remedy
+    assert "only 4 different values" in twice.remedy
 
 
 def test_a_column_that_numbers_the_rows_hides_no_duplicate(tmp_path):
     frame = pl.concat([made(), made()[:3]]).with_row_index("index")
-    found = examine(tmp_path, frame)
-    assert [(one.name, one.severity) for one in found.findings] == [
+    result = examine(tmp_path, frame)
+    assert [(one.name, one.severity) for one in result.findings] == [
         ("rows twice", "mistake"),
         ("id among the inputs", "hint"),
     ]
-    assert "--id index" in found.findings[1].remedy
+    assert "use 'index' as the id column" in result.findings[1].remedy
 
 
 def test_the_same_input_with_different_labels(tmp_path):
     frame = made()
     again = frame[[0, 1]].with_columns(pl.Series("kind", ["fox", "dog"]))  # cat and dog before
-    found = examine(tmp_path, pl.concat([frame, again]))
-    assert [finding.name for finding in found.findings] == ["same input, different labels", "rows twice"]
-    assert found.findings[0].evidence["the first"] == "rows 1 and 61"
+    result = examine(tmp_path, pl.concat([frame, again]))
+    assert [finding.name for finding in result.findings] == ["same input, different labels", "rows twice"]
+    assert result.findings[0].evidence["the first"] == "rows 1 and 61"
 
 
 def test_ids_twice_and_in_two_splits(tmp_path):
@@ -123,9 +123,9 @@ def test_ids_twice_and_in_two_splits(tmp_path):
 
     train = named(made(), [f"p{k}" for k in range(59)] + ["p3"])
     test = named(made(30, seed=2), ["p7", *(f"q{k}" for k in range(29))])
-    found = examine(tmp_path, train, test, id_column="id")
-    assert [finding.name for finding in found.findings] == ["ids in two splits", "ids twice"]
-    shared, twice = found.findings
+    result = examine(tmp_path, train, test, id_column="id")
+    assert [finding.name for finding in result.findings] == ["ids in two splits", "ids twice"]
+    shared, twice = result.findings
     assert (shared.evidence["ids in both"], shared.evidence["the first"]) == (1, "'p7'")
     assert (twice.evidence["the first"], twice.evidence["in rows"]) == ("'p3'", [4, 60])
 
@@ -141,7 +141,7 @@ def test_the_label_in_another_form_among_the_inputs(tmp_path, values):
     frame = frame.with_columns(pl.Series("code", [code[name] for name in frame["kind"]]))
     finding = only(examine(tmp_path, frame), "label among the inputs")
     assert finding.where["column"] == "code"
-    assert "--drop code" in finding.remedy
+    assert "'code' is the label in another form" in finding.remedy
 
 
 def test_columns_that_only_go_with_the_label_are_no_leak(tmp_path):
@@ -162,9 +162,9 @@ def test_constant_columns_are_a_hint(tmp_path):
 
 
 def test_classes_that_one_split_lacks(tmp_path):
-    found = examine(tmp_path, made(classes=("cat", "dog")), made(30, seed=2, classes=("cat", "fox")))
-    assert [finding.name for finding in found.findings] == ["classes missing"] * 2
-    by_file = {finding.where["file"][-9:]: finding for finding in found.findings}
+    result = examine(tmp_path, made(classes=("cat", "dog")), made(30, seed=2, classes=("cat", "fox")))
+    assert [finding.name for finding in result.findings] == ["classes missing"] * 2
+    by_file = {finding.where["file"][-9:]: finding for finding in result.findings}
     assert by_file["part0.csv"].where["classes"] == "'fox'"
     assert "never learns" in by_file["part0.csv"].remedy
     assert by_file["part1.csv"].where["classes"] == "'dog'"
@@ -177,14 +177,14 @@ def test_one_spelling_of_a_class_is_enough(tmp_path):
 
 
 def test_a_test_file_with_one_class_is_read(tmp_path):
-    found = examine(tmp_path, made(), made(30, seed=2, classes=("cat",)))
-    assert only(found, "classes missing").where["classes"] == "'dog', 'fox'"
+    result = examine(tmp_path, made(), made(30, seed=2, classes=("cat",)))
+    assert only(result, "classes missing").where["classes"] == "'dog', 'fox'"
 
 
 def test_other_columns(tmp_path):
-    found = examine(tmp_path, made(), made(30, seed=2).rename({"c": "d"}))
-    evidence = only(found, "columns differ").evidence
-    assert evidence == {"columns that it lacks": "'c'", "that it has alone": "'d'"}
+    result = examine(tmp_path, made(), made(30, seed=2).rename({"c": "d"}))
+    evidence = only(result, "columns differ").evidence
+    assert evidence == {"missing columns": "'c'", "additional columns": "'d'"}
 
 
 def test_gaps(tmp_path):
@@ -196,8 +196,8 @@ def test_gaps(tmp_path):
 
 def test_rows_with_gaps_are_compared_too(tmp_path):
     frame = made().with_columns(pl.Series("a", [None] * 2 + list(range(58)), dtype=pl.Float64))
-    found = examine(tmp_path, pl.concat([frame, frame[:1]]))
-    assert [finding.name for finding in found.findings] == ["missing values", "rows twice"]
+    result = examine(tmp_path, pl.concat([frame, frame[:1]]))
+    assert [finding.name for finding in result.findings] == ["missing values", "rows twice"]
 
 
 def test_archives_and_arrays(tmp_path):
@@ -205,8 +205,8 @@ def test_archives_and_arrays(tmp_path):
     x, y = frame.select("a", "b", "c").to_numpy(), np.arange(60) % 3
     np.savez(tmp_path / "a.npz", X=x, y=y)
     np.savez(tmp_path / "b.npz", X=np.concatenate([x[:2], -x]), y=np.concatenate([y[:2], y]))
-    found = doctor(tmp_path / "a.npz", tmp_path / "b.npz")
-    assert [finding.name for finding in found.findings] == ["rows in two splits"]
+    result = doctor(tmp_path / "a.npz", tmp_path / "b.npz")
+    assert [finding.name for finding in result.findings] == ["rows in two splits"]
     np.save(tmp_path / "a.npy", np.column_stack([x, y]))
     np.save(tmp_path / "b.npy", np.column_stack([-x, y]))
     assert doctor(tmp_path / "a.npy", tmp_path / "b.npy", label="last").findings == ()
@@ -215,21 +215,21 @@ def test_archives_and_arrays(tmp_path):
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
-        (["nothing.csv"], {"label": "kind"}, "there is no file or folder 'nothing.csv'"),
-        (["train.csv"], {}, "give --label"),
+        (["nothing.csv"], {"label": "kind"}, "there is no file or directory 'nothing.csv'"),
+        (["train.csv"], {}, "needs a label column: pass label"),
         (["train.csv"], {"label": "knd"}, "did you mean 'kind'"),
         (["train.csv", "p.npy"], {"label": "knd"}, "did you mean 'kind'"),
-        (["p.npy"], {}, "needs to know its label column"),
+        (["p.npy"], {}, "needs a label column"),
         (["train.csv"], {"label": "a"}, "does not name classes"),
-        (["train.csv", "train.csv"], {"label": "kind"}, "is given twice"),
-        (["train.csv"], {"label": "kind", "id_column": "nr"}, "no data file has the id column 'nr'"),
-        (["train.csv"], {"label": "kind", "id_column": "kind"}, "both the label and the id"),
+        (["train.csv", "train.csv"], {"label": "kind"}, "is named twice"),
+        (["train.csv"], {"label": "kind", "id_column": "nr"}, "no data file has the column 'nr'"),
+        (["train.csv"], {"label": "kind", "id_column": "kind"}, "both label and id_column"),
         (["notes.txt"], {"label": "kind"}, "ends in '.txt'"),
         (["empty.csv"], {"label": "kind"}, "empty"),
         (["one.csv"], {"label": "kind"}, "one class only"),
         (["gap.csv"], {"label": "kind"}, "missing values"),
         (["train.csv", "gap.csv"], {"label": "kind"}, "missing values"),
-        ([], {}, "give a run folder, or files"),
+        ([], {}, "paths must name a run directory or files"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, monkeypatch, names, options, message):
@@ -254,11 +254,11 @@ def test_duplicates_are_counted_as_a_plain_loop_counts_them(tmp_path_factory, da
         pl.DataFrame({"a": [a for a, _ in part], "b": [b for _, b in part], "kind": (["x", "y"] * 13)[: len(part)]})
         for part in parts
     ]
-    found = examine(tmp_path_factory.mktemp("data"), *frames)
+    result = examine(tmp_path_factory.mktemp("data"), *frames)
     shared = sum(row in parts[0] for row in parts[1])
     counted = [
         finding.evidence["rows of part1.csv that part0.csv has too"]
-        for finding in found.findings
+        for finding in result.findings
         if finding.name == "rows in two splits"
     ]
     assert counted == ([shared] if shared else [])
@@ -266,7 +266,7 @@ def test_duplicates_are_counted_as_a_plain_loop_counts_them(tmp_path_factory, da
         again = sum(row in part[:k] for k, row in enumerate(part))
         counted = [
             finding.evidence["rows that occur before"]
-            for finding in found.findings
+            for finding in result.findings
             if finding.name == "rows twice" and finding.where["file"].endswith(f"part{place}.csv")
         ]
         assert counted == ([again] if again else [])
@@ -280,9 +280,9 @@ def test_large_tables_are_hashed(tmp_path):
     np.savez(tmp_path / "a.npz", X=x[:120_000], y=y[:120_000])
     np.savez(tmp_path / "b.npz", X=np.concatenate([x[120_000:], x[5:6]]), y=np.append(y[120_000:], 1))
     began = time.perf_counter()
-    found = doctor(tmp_path / "a.npz", tmp_path / "b.npz")
+    result = doctor(tmp_path / "a.npz", tmp_path / "b.npz")
     assert time.perf_counter() - began < 20
-    finding = only(found, "rows in two splits")
+    finding = only(result, "rows in two splits")
     assert finding.evidence["the first, in a.npz and b.npz"] == "rows 6 and 30001"
 
 
@@ -300,8 +300,8 @@ def test_gaps_are_counted_in_columns_of_words_too(tmp_path):
         pl.Series("rank", ["NA", "?", *map(str, range(58))]),
     )
     for suffix in (".csv", ".parquet"):
-        found = examine(tmp_path, frame, suffix=suffix)
-        finding = next(one for one in found.findings if one.name == "missing values")
+        result = examine(tmp_path, frame, suffix=suffix)
+        finding = next(one for one in result.findings if one.name == "missing values")
         assert finding.evidence["missing or infinite values"] == 19
         assert finding.evidence["in columns"] == "town 9, size 6, day 2, rank 2"
         assert all(column in finding.where["columns"] for column in ("town", "day", "size", "rank"))
@@ -309,6 +309,6 @@ def test_gaps_are_counted_in_columns_of_words_too(tmp_path):
 
 def test_gaps_among_ids_are_counted(tmp_path):
     frame = made().with_columns(pl.Series("id", ["", *(f"p{k}" for k in range(1, 60))]))
-    found = examine(tmp_path, frame, id_column="id")
-    finding = next(one for one in found.findings if one.name == "missing values")
+    result = examine(tmp_path, frame, id_column="id")
+    finding = next(one for one in result.findings if one.name == "missing values")
     assert finding.where["columns"] == "'id'"

@@ -1,4 +1,4 @@
-"""Known mistakes in runs and files, named with evidence and remedy."""
+"""Known mistakes in runs and files, each with its evidence and remedy."""
 
 from softlabel.studies.doctor.examining import doctor
 from softlabel.studies.doctor.findings import Examination, Finding

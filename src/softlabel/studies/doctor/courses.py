@@ -1,7 +1,7 @@
-"""The course of a training as `doctor` sees it: students of the same settings, and what their losses look like.
+"""The course of a training: students with the same settings, and the shape of their loss curves.
 
-"Path" is the sum of the step sizes that the schedule allowed so far, so that a cosine which flattens every curve at its
-end is not taken for rest.
+The "path" is the sum of the learning rates so far according to the schedule, so that a cosine schedule, which flattens
+every curve at its end, is not mistaken for convergence.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.networks.optimisers import SCHEDULES
+from softlabel.networks.optimizers import SCHEDULES
 
 NOTHING_TO_LEARN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """One student: loss and training error at its watches, and the state of its neurons in the end.
+    """One student: loss and training error at its records, and the state of its neurons in the end.
 
-    dead            share of neurons silent on every watched row; None where unknown, as all below
-    displacement    largest distance of a neuron from its start over what its radius allows
-    held            share of the neurons that the projection holds
-    held_out        error on rows that it did not learn from
+    dead                share of neurons inactive on every recorded row; None if unknown, as all below
+    displacement        largest distance of a neuron from its initialization, relative to the radius
+    projected           share of neurons that the projection restrains
+    evaluation_error    error on rows that were not used for training
     """
 
     seed: int
@@ -32,18 +32,18 @@ class Course:
     error: Sequence[float] | None = None
     dead: float | None = None
     displacement: float | None = None
-    held: float | None = None
-    held_out: float | None = None
+    projected: float | None = None
+    evaluation_error: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """Students that differ in their seeds alone."""
+class CourseGroup:
+    """Students that differ only in their seeds."""
 
     stage: str
     arm: str
     width: int
-    step: float
+    learning_rate: float
     temperature: float
     smoothing: float
     radius: float | None
@@ -52,14 +52,19 @@ class Group:
 
     @property
     def where(self) -> dict[str, Any]:
-        held = {"stage": self.stage or None, "arm": self.arm, "width": self.width, "step": self.step}
-        if self.radius is not None:
-            held["radius"] = self.radius
-        return {name: value for name, value in held.items() if value is not None} | {"seeds": len(self.students)}
+        """The settings of the group, for a finding."""
+        settings = {
+            "stage": self.stage or None,
+            "arm": self.arm,
+            "width": self.width,
+            "learning rate": self.learning_rate,
+            "radius": self.radius,
+        }
+        return {name: value for name, value in settings.items() if value is not None} | {"seeds": len(self.students)}
 
     @property
     def steps(self) -> int:
-        """Steps of the training (of deep students: epochs)."""
+        """Steps of the training (epochs for deep students)."""
         return int(max(student.steps[-1] for student in self.students))
 
     @cached_property
@@ -69,20 +74,22 @@ class Group:
 
     @cached_property
     def dead(self) -> float:
+        """Median share of inactive neurons."""
         return median([student.dead for student in self.students]) or 0.0
 
     @cached_property
-    def held(self) -> float:
-        return median([student.held for student in self.students]) or 0.0
+    def projected(self) -> float:
+        """Median share of neurons that the projection restrains."""
+        return median([student.projected for student in self.students]) or 0.0
 
-    def way(self, student: Course) -> float:
-        """How far the neuron that went farthest is from its start, ·√m; 0 where unknown."""
+    def distance(self, student: Course) -> float:
+        """Largest distance of a neuron from its initialization, ·√m; 0 if unknown."""
         return (student.displacement or 0.0) * (self.radius or 1.0)
 
     @cached_property
     def each(self) -> "list[Signs]":
         """Signs of every student."""
-        return [Signs.of(student, self.schedule) for student in self.students]
+        return [Signs.from_course(student, self.schedule) for student in self.students]
 
     @cached_property
     def signs(self) -> "Signs":
@@ -92,36 +99,37 @@ class Group:
 
 @dataclass(frozen=True)
 class Signs:
-    """What a course looks like, in units of its start or (climbs, last half and quarter) of its whole fall.
+    """The shape of a loss curve, relative to the initial loss or (climbs, last half and quarter) to its total decrease.
 
-    Halves and quarters are of the path, and of the lowest loss so far.
+    Halves and quarters are measured along the path, on the lowest loss so far.
     """
 
-    start: float
+    initial: float
     highest: float
     end: float
     moved: float
     climbs: float
-    climbs_of_start: float
+    climbs_of_initial: float
     last_half: float
     last_quarter: float
 
     @classmethod
-    def of(cls, course: Course, schedule: str) -> "Signs":
+    def from_course(cls, course: Course, schedule: str) -> "Signs":
+        """The signs of one course."""
         loss = np.array(course.loss, dtype=np.float64)
-        start = max(float(loss[0]), NOTHING_TO_LEARN)
-        over = np.array(course.steps, dtype=np.float64)
-        over = (over - over[0]) / max(float(over[-1] - over[0]), 1.0)
-        best = np.minimum.accumulate(loss)  # the noise of a single watch is no fall
-        halfway, late = np.interp([0.5, 0.75], _path(over, schedule), best)
+        initial = max(float(loss[0]), NOTHING_TO_LEARN)
+        done = np.array(course.steps, dtype=np.float64)
+        done = (done - done[0]) / max(float(done[-1] - done[0]), 1.0)
+        best = np.minimum.accumulate(loss)  # the noise of a single record is not a decrease
+        halfway, late = np.interp([0.5, 0.75], _path(done, schedule), best)
         fall, climbs = float(best[0] - best[-1]), float(np.maximum(np.diff(loss), 0).sum())
         return cls(
-            start=float(loss[0]),
-            highest=float(loss.max()) / start,
-            end=float(loss[-1]) / start,
-            moved=float(np.abs(loss - loss[0]).max()) / start,
+            initial=float(loss[0]),
+            highest=float(loss.max()) / initial,
+            end=float(loss[-1]) / initial,
+            moved=float(np.abs(loss - loss[0]).max()) / initial,
             climbs=climbs / fall if fall > 0 else (np.inf if climbs > 0 else 0.0),
-            climbs_of_start=climbs / start,
+            climbs_of_initial=climbs / initial,
             last_half=float(halfway - best[-1]) / fall if fall > 0 else 0.0,
             last_quarter=float(late - best[-1]) / fall if fall > 0 else 0.0,
         )
@@ -132,15 +140,15 @@ def middle(each: Sequence[Signs]) -> Signs:
     return Signs(**{name: float(np.median([getattr(signs, name) for signs in each])) for name in vars(each[0])})
 
 
-def _path(over: np.ndarray, schedule: str) -> np.ndarray:
-    """Share of the whole path that is behind, at shares `over` of the steps."""
+def _path(done: np.ndarray, schedule: str) -> np.ndarray:
+    """Share of the path that is completed at shares `done` of the steps."""
     grid = np.linspace(0, 1, 1001)
     pace = np.array([SCHEDULES[schedule](share) for share in grid])
-    behind = np.concatenate([[0.0], np.cumsum((pace[1:] + pace[:-1]) / 2)])
-    return np.interp(over, grid, behind / behind[-1])
+    path = np.concatenate([[0.0], np.cumsum((pace[1:] + pace[:-1]) / 2)])
+    return np.interp(done, grid, path / path[-1])
 
 
 def median(values: Sequence[float | None]) -> float | None:
-    """The median of what is known, None where nothing is."""
+    """The median of the known values, None if there are none."""
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None

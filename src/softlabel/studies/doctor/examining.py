@@ -12,39 +12,58 @@ from softlabel.studies.doctor.splits import examine_sheets
 
 
 def doctor(*paths: Path | str, label: str | None = None, id_column: str | None = None) -> Examination:
-    """Name known mistakes in run folders, data files and files of a teacher's labels.
+    """Find known mistakes in run directories, data files and files of a teacher's labels.
 
-    paths       run folders; data files (with the label column, the first has the training rows), and files of a
-                teacher's labels for one of them (without it, or NPY)
-    label       the label column of the data files
-    id_column   names the rows of data and labels, so that they are matched by it
+    Parameters
+    ----------
+    *paths : str or path
+        Run directories, data files and files of a teacher's labels, in any combination. A file with the label column
+        is a data file; the first one contains the training rows. Any other file contains a teacher's labels.
+    label : str, optional
+        Label column of the data files.
+    id_column : str, optional
+        Column of ids by which the rows of data and labels are matched.
+
+    Returns
+    -------
+    Examination
+        The findings, the worst first.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from softlabel.studies.doctor import doctor
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "data.csv"
+    >>> _ = path.write_text("x,copy,y\\n" + "".join(f"{k * k % 7},{k % 2},{k % 2}\\n" for k in range(20)))
+    >>> [finding.name for finding in doctor(path, label="y").mistakes][0]
+    'label among the inputs'
     """
-    require(len(paths) > 0, "give a run folder, or files")
-    given = [local_path(path) for path in paths]
-    twice = next((path for place, path in enumerate(given) if path in given[:place]), None)
-    require(twice is None, f"'{twice}' is given twice: name each file once")
-    files = [path for path in given if not path.is_dir()]
+    require(len(paths) > 0, "paths must name a run directory or files")
+    targets = [local_path(path) for path in paths]
+    twice = next((path for k, path in enumerate(targets) if path in targets[:k]), None)
+    require(twice is None, f"'{twice}' is named twice: name each file once")
+    files = [path for path in targets if not path.is_dir()]
     require(
         id_column is None or id_column != label,
-        f"column '{label}' cannot be both the label and the id: mend --label or --id",
+        f"column '{label}' cannot be both label and id_column: change one of them",
     )
     examined: list[str] = []
     findings: list[Finding] = []
-    for folder in given:
-        if folder.is_dir():
-            said, found = examine_run(folder)
-            examined.append(said)
-            findings += found
+    for run_dir in targets:
+        if run_dir.is_dir():
+            description, of_run = examine_run(run_dir)
+            examined.append(description)
+            findings += of_run
     if files:
-        sheets, taught = read_files(files, label, id_column)
-        for place, sheet in enumerate(sheets):
-            role = "training rows" if place == 0 else "a further split"
+        sheets, label_files = read_files(files, label, id_column)
+        for k, sheet in enumerate(sheets):
+            role = "training rows" if k == 0 else "another split"
             examined.append(
                 f"data '{sheet.path}' ({role}): {len(sheet):,} rows, {len(sheet.columns)} inputs, "
                 f"{len(set(sheet.names.tolist()))} classes"
             )
-        examined += [f"labels '{path}'" for path in taught]
+        examined += [f"labels '{path}'" for path in label_files]
         findings += examine_sheets(sheets)
-        for path in taught:
+        for path in label_files:
             findings += examine_labels(path, sheets, id_column)
-    return Examination.of(examined, findings)
+    return Examination.from_findings(examined, findings)

@@ -1,4 +1,4 @@
-"""What `doctor` says: findings with their evidence and remedy, and the whole of one examination."""
+"""Findings of `doctor` with their evidence and remedy, and the result of one examination."""
 
 import textwrap
 from collections.abc import Iterable
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from softlabel.printable import printable
+from softlabel.report.page import Cell, Table
 
 Severity = Literal["mistake", "hint"]
 
-# every name there is, the gravest first
+# all names, the gravest first
 NAMES = (
     "misaligned labels",
     "classes in another order",
@@ -24,14 +25,14 @@ NAMES = (
     "ids in two splits",
     "ids twice",
     "ids without labels",
-    "step too large",
+    "learning rate too large",
     "failed work",
     "dead neurons",
     "seeds disagree",
     "radius too small",
     "width too small",
     "training too short or width too small",
-    "step too small or training too short",
+    "learning rate too small or training too short",
     "radius too large",
     "columns differ",
     "missing values",
@@ -40,7 +41,7 @@ NAMES = (
     "rows twice",
     "hard labels",
     "unfinished run",
-    "step at the edge",
+    "learning rate at the edge",
     "id among the inputs",
     "constant columns",
 )
@@ -50,11 +51,29 @@ NAMES = (
 class Finding:
     """One known mistake, or a hint.
 
-    name        one of NAMES
-    where       what it is about: run, stage, arm, width; or file, rows, columns
-    evidence    numbers by what they are
-    remedy      what to do
-    degree      how bad it is among findings of its name, larger is worse
+    Attributes
+    ----------
+    name : str
+        The mistake, one of `NAMES`.
+    severity : {"mistake", "hint"}
+        Hints may be intended.
+    where : dict
+        What the finding is about: run, stage, arm, width; or file, rows, columns.
+    evidence : dict
+        Numbers by their meaning.
+    remedy : str
+        What to do.
+    degree : float
+        Severity among findings of the same name, larger is worse.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import softlabel as sl
+    >>> _ = Path("data.csv").write_text("x,copy,y\\n" + "".join(f"{k * k % 7},{k % 2},{k % 2}\\n" for k in range(20)))
+    >>> finding = sl.doctor("data.csv", label="y").findings[0]
+    >>> finding.name, finding.severity
+    ('label among the inputs', 'mistake')
     """
 
     name: str
@@ -68,8 +87,8 @@ class Finding:
         if self.name not in NAMES:
             raise ValueError(f"'{self.name}' is not in NAMES")
 
-    def document(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON values."""
         return {
             "name": self.name,
             "severity": self.severity,
@@ -87,36 +106,75 @@ class Finding:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Examination:
-    """What was examined, and what was found, worst first."""
+    """What `doctor` examined, and its findings, the worst first.
+
+    Attributes
+    ----------
+    examined : tuple of str
+        Runs and files that were examined.
+    findings : tuple of Finding
+        Mistakes, then hints.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import softlabel as sl
+    >>> _ = Path("data.csv").write_text("x,copy,y\\n" + "".join(f"{k * k % 7},{k % 2},{k % 2}\\n" for k in range(20)))
+    >>> examination = sl.doctor("data.csv", label="y")
+    >>> [finding.name for finding in examination.mistakes]
+    ['label among the inputs']
+    """
 
     examined: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     @classmethod
-    def of(cls, examined: Iterable[str], findings: Iterable[Finding]) -> "Examination":
-        """Findings of any order: mistakes before hints, then by gravity and degree."""
+    def from_findings(cls, examined: Iterable[str], findings: Iterable[Finding]) -> "Examination":
+        """Sort findings: mistakes before hints, then by gravity and degree."""
         order = sorted(findings, key=lambda one: (one.severity == "hint", NAMES.index(one.name), -one.degree))
         return cls(tuple(examined), tuple(order))
 
     @property
     def mistakes(self) -> tuple[Finding, ...]:
+        """The findings that are mistakes."""
         return tuple(finding for finding in self.findings if finding.severity == "mistake")
 
-    def document(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"examined": list(self.examined), "findings": [finding.document() for finding in self.findings]}
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        return {"examined": list(self.examined), "findings": [finding.to_dict() for finding in self.findings]}
+
+    @property
+    def headline(self) -> str:
+        """The number of mistakes and hints, in one sentence."""
+        if not self.findings:
+            return "No known mistake was found."
+        mistakes = len(self.mistakes)
+        return f"{_count(mistakes, 'mistake')}, {_count(len(self.findings) - mistakes, 'hint')}."
 
     def __str__(self) -> str:
-        mistakes = len(self.mistakes)
-        hints = len(self.findings) - mistakes
-        if not self.findings:
-            last = "No known mistake was found."
-        else:
-            last = f"{_count(mistakes, 'mistake')}, {_count(hints, 'hint')}."
-        looked_at = "\n".join(f"Examined: {printable(one)}" for one in self.examined)
-        return "\n\n".join([looked_at, *map(str, self.findings), last])
+        examined = "\n".join(f"Examined: {printable(one)}" for one in self.examined)
+        return "\n\n".join([examined, *map(str, self.findings), self.headline])
+
+    def __repr__(self) -> str:
+        return f"<Examination: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        from softlabel.report.notebook import result_html
+
+        rows = [
+            [
+                Cell(finding.name, finding.severity, "bad" if finding.severity == "mistake" else "muted"),
+                _words(finding.where),
+                _words(finding.evidence),
+                finding.remedy,
+            ]
+            for finding in self.findings
+        ]
+        about = "; ".join(map(printable, self.examined))
+        table = Table("Findings", about, ["finding", "where", "evidence", "remedy"], rows)
+        return result_html(self.headline, table=table if rows else None)
 
 
 def _count(number: int, what: str) -> str:

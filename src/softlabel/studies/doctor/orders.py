@@ -1,4 +1,4 @@
-"""Ways in which the rows of a file of labels may stand to the rows of the data."""
+"""Possible orders of the rows of a label file relative to the rows of the data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MOST_COLUMNS = 500
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Row `data[i]` of the data goes with row `labels[i]` of the labels; `words` end the sentence "they fit …"."""
+    """Row `data[i]` of the data matches row `labels[i]` of the labels; `words` complete the sentence "they fit …"."""
 
     words: str
     data: np.ndarray
@@ -23,24 +23,24 @@ class Order:
 
 
 def possible_orders(path: Path, sheet: Sheet, sorted_by_columns: bool = True) -> Iterator[Order]:
-    """Shifted by a few rows, backwards, by a column of both files, of the data sorted by the label or by a column."""
+    """Shifted by a few rows, reversed, matched by a common column, or sorted by the label or by a column."""
     rows, count = np.arange(len(sheet)), len(sheet)
     for shift in [sign * size for size in range(1, min(SHIFTS, count // 4) + 1) for sign in (1, -1)]:
         kept = rows[(rows + shift >= 0) & (rows + shift < count)]
         words = f"shifted by {abs(shift)} row{'' if abs(shift) == 1 else 's'} {'up' if shift > 0 else 'down'}"
         yield Order(words, kept, kept + shift)
-    yield Order("read backwards", rows, rows[::-1])
+    yield Order("in reverse order", rows, rows[::-1])
     yield from _common_columns(path, sheet)
     keys = [("the label", sheet.labels)]
-    keys += [(f"column '{name}'", sheet.inputs[:, place]) for place, name in enumerate(sheet.columns[:MOST_COLUMNS])]
+    keys += [(f"column '{name}'", sheet.inputs[:, k]) for k, name in enumerate(sheet.columns[:MOST_COLUMNS])]
     for words, values in keys:
         order = np.argsort(values, kind="stable")
         yield Order(f"the data sorted by {words}", order, rows)
-        yield Order(f"the data sorted by {words}, downwards", order[::-1], rows)
+        yield Order(f"the data sorted by {words}, descending", order[::-1], rows)
 
 
 def _common_columns(path: Path, sheet: Sheet) -> Iterator[Order]:
-    """By columns that name each row of both files."""
+    """Orders by columns that identify every row of both files."""
     if sheet.frame is None or path.suffix.lower() not in NAMED:
         return
     frame, known = read_frame(path), set(sheet.frame.columns)
@@ -50,4 +50,4 @@ def _common_columns(path: Path, sheet: Sheet) -> Iterator[Order]:
         left, right = (as_text(one[column], path).fill_null("").to_numpy().astype(str) for one in (sheet.frame, frame))
         left_order, right_order = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
         if len(np.unique(left)) == len(left) and np.array_equal(left[left_order], right[right_order]):
-            yield Order(f"matched by column '{column}' (--id {column})", left_order, right_order)
+            yield Order(f"matched by column '{column}'", left_order, right_order)

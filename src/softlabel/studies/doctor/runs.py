@@ -1,7 +1,7 @@
-"""What is wrong with a run: of `verdict` or `plan`, of `train --out`, or of a study of the papers.
+"""Mistakes in a run of `verdict`, `plan` or `train`, or of a study of the papers.
 
-Settings that were tried on purpose are no mistakes: of the stage "choose" only the step that came out best is looked
-at, and of a plan's ladder the narrow widths are not called narrow.
+Settings that were tried on purpose are not mistakes: in the stage "choose" only the best learning rate is examined, and
+the small widths of a plan's search are not called too small.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,83 +13,87 @@ import numpy as np
 from pydantic import ValidationError
 
 from softlabel.errors import InputError
-from softlabel.lab import LEDGER, Ledger, Results
+from softlabel.lab import LEDGER, Ledger, StageResults
 from softlabel.lab.ledger import LedgerError
-from softlabel.networks.optimisers import SCHEDULES
-from softlabel.studies.doctor.courses import Course, Group, median
+from softlabel.networks.optimizers import SCHEDULES
+from softlabel.studies.doctor.courses import Course, CourseGroup, median
 from softlabel.studies.doctor.findings import Finding
 from softlabel.studies.doctor.records import RECORDS, read_records, record_groups
 from softlabel.studies.doctor.signatures import examine_group
-from softlabel.studies.running import QUESTIONS, STUDIES, fitting, open_ledger, study_module
+from softlabel.studies.registry import PAPER_STUDIES, STUDIES
+from softlabel.studies.run import open_ledger, reading
 
 CHOICE, LADDER = "choose", "search"
-_GROUPED = ("stage", "arm", "width", "step", "temperature", "smoothing", "radius")
-FEWEST_WATCHES = 3
-DIVERGED = "left the finite numbers"
+_GROUPED = ("stage", "arm", "width", "learning_rate", "temperature", "smoothing", "radius")
+FEWEST_RECORDS = 3
+DIVERGED = "diverged"
 EDGE_GAIN = 0.005
-# studies of two classes: what makes a group, its outcomes, and what they are out of
-OUTCOMES: dict[str, tuple[tuple[str, ...], tuple[str, ...], float]] = {
+# studies of two classes: the fields that make a group, its accuracies, and their maximum
+ACCURACIES: dict[str, tuple[tuple[str, ...], tuple[str, ...], float]] = {
     "table1": (
-        ("protocol", "leave_out", "width", "arm", "start", "radius", "temperature", "step"), ("test",), 100.0,
+        ("protocol", "leave_out", "width", "arm", "init", "radius", "temperature", "learning_rate"), ("test",), 100.0,
     ),
     "figure1": (("family", "level"), ("teacher: accuracy", "hard: accuracy", "soft: accuracy"), 1.0),
 }  # fmt: skip
 GUESSING, LEARNED = 0.55, 0.65
 
 
-def examine_run(folder: Path) -> tuple[str, list[Finding]]:
-    """What was looked at, and what was found."""
-    if (folder / LEDGER).is_file():
+def examine_run(run_dir: Path) -> tuple[str, list[Finding]]:
+    """A description of the run, and the findings."""
+    if (run_dir / LEDGER).is_file():
         try:
-            with fitting(folder), open_ledger(folder) as ledger:
-                said, findings = _examine_ledger(ledger, folder)
+            with reading(run_dir), open_ledger(run_dir) as ledger:
+                description, findings = _examine_ledger(ledger, run_dir)
         except LedgerError as problem:
             raise InputError(str(problem)) from None
-    elif (folder / RECORDS).is_file():
-        said, findings = _examine_records(folder)
+    elif (run_dir / RECORDS).is_file():
+        description, findings = _examine_records(run_dir)
     else:
         raise InputError(
-            f"'{folder}' is not a run folder: it has neither {LEDGER} (verdict, plan, reproduce) nor {RECORDS} "
-            "(train --out); `softlabel results list` shows runs"
+            f"'{run_dir}' is not a run directory: it has neither {LEDGER} (verdict, plan, reproduce) nor {RECORDS} "
+            "(train); `softlabel results list` shows runs"
         )
-    return said, [replace(one, where={"run": str(folder), **one.where}) for one in _merged(findings)]
+    return description, [replace(one, where={"run": str(run_dir), **one.where}) for one in _merged(findings)]
 
 
-def _examine_records(folder: Path) -> tuple[str, list[Finding]]:
-    document = read_records(folder)
-    groups = record_groups(document, folder / RECORDS)
+def _examine_records(run_dir: Path) -> tuple[str, list[Finding]]:
+    document = read_records(run_dir)
+    groups = record_groups(document, run_dir / RECORDS)
     findings = list(_examine_groups(groups, document.get("teacher_error"), document.get("chance_error")))
     failed = document.get("failed")
     if failed is not None:
         findings += _failures([("", "training", failed)])
-    return f"run '{folder}' of train, {len(document['students'])} students", findings
+    return f"run '{run_dir}' of train, {len(document['students'])} students", findings
 
 
-def _examine_ledger(ledger: Ledger, folder: Path) -> tuple[str, list[Finding]]:
+def _examine_ledger(ledger: Ledger, run_dir: Path) -> tuple[str, list[Finding]]:
     study = ledger.meta("study")
     if study is None:
-        raise InputError(f"'{folder}' holds a ledger without a study: its run ended before it began; run it again")
+        raise InputError(
+            f"'{run_dir}' contains a ledger without a study: the run ended before its first bundle; rerun it"
+        )
     rows = ledger.rows()
     findings = [*_failures(ledger.failures()), *_unfinished(ledger, study)]
-    said = f"run '{folder}' of {study}, {len(rows):,} outcomes"
-    watched = [row for row in rows if len(row.get("course", {}).get("loss", ())) >= FEWEST_WATCHES]
-    if study in QUESTIONS:
+    description = f"run '{run_dir}' of {study}, {len(rows):,} results"
+    recorded = [row for row in rows if len(row.get("course", {}).get("loss", ())) >= FEWEST_RECORDS]
+    if study in STUDIES and study not in PAPER_STUDIES:
         settings, facts = ledger.meta("settings") or {}, ledger.meta("facts") or {}
         schedule = "cosine" if settings.get("family", "two-layer") == "two-layer" else "constant"
-        groups = ledger_groups(watched, schedule, settings.get("metric", "accuracy"))
+        groups = ledger_groups(recorded, schedule, settings.get("metric", "accuracy"))
         findings += _examine_groups(groups, _teacher_error(facts), None)
         findings += _edges(rows)
-        said += f", {sum(row['stage'] != CHOICE for row in watched):,} courses of students with chosen settings"
-    elif study in OUTCOMES:
-        findings += _collapsed(rows, *OUTCOMES[study])
-    return said, findings
+        courses = sum(row["stage"] != CHOICE for row in recorded)
+        description += f", {courses:,} courses of students with chosen settings"
+    elif study in ACCURACIES:
+        findings += _collapsed(rows, *ACCURACIES[study])
+    return description, findings
 
 
-def ledger_groups(rows: Iterable[dict[str, Any]], schedule: str, metric: str = "accuracy") -> list[Group]:
-    """Students of a ledger by their settings, without their seeds."""
+def ledger_groups(rows: Iterable[dict[str, Any]], schedule: str, metric: str = "accuracy") -> list[CourseGroup]:
+    """Students of a ledger, grouped by their settings without the seed."""
     groups: dict[tuple, list[Course]] = {}
     for row in rows:
-        held_out = row.get("validation") if metric == "accuracy" else row.get("accuracy")
+        accuracy = row.get("validation") if metric == "accuracy" else row.get("accuracy")
         course = Course(
             seed=row["seed"],
             steps=row["course"]["step"],
@@ -97,15 +101,15 @@ def ledger_groups(rows: Iterable[dict[str, Any]], schedule: str, metric: str = "
             error=row["course"].get("error"),
             dead=row.get("dead"),
             displacement=row.get("displacement"),
-            held=row.get("held"),
-            held_out=None if held_out is None else 1 - held_out,
+            projected=row.get("projected"),
+            evaluation_error=None if accuracy is None else 1 - accuracy,
         )
         groups.setdefault(tuple(row[name] for name in _GROUPED), []).append(course)
     assert schedule in SCHEDULES
-    return [Group(*key, students=tuple(students), schedule=schedule) for key, students in groups.items()]
+    return [CourseGroup(*key, students=tuple(students), schedule=schedule) for key, students in groups.items()]
 
 
-def _examine_groups(groups: list[Group], teacher: float | None, chance: float | None) -> Iterator[Finding]:
+def _examine_groups(groups: list[CourseGroup], teacher: float | None, chance: float | None) -> Iterator[Finding]:
     for group in groups:
         if group.stage == CHOICE:
             continue
@@ -121,7 +125,7 @@ def _examine_groups(groups: list[Group], teacher: float | None, chance: float | 
         )
 
 
-def _looser(other: Group, group: Group) -> bool:
+def _looser(other: CourseGroup, group: CourseGroup) -> bool:
     return group.radius is not None and (other.radius is None or other.radius > group.radius)
 
 
@@ -130,7 +134,7 @@ def _least(errors: list[float | None], teacher: float | None) -> float | None:
 
 
 def _teacher_error(facts: dict[str, Any]) -> float | None:
-    """The teacher's error, on that part on which it errs most: it may know the training rows by heart."""
+    """The teacher's error on the part where it is largest: a teacher may have memorized the training rows."""
     parts = (facts.get("audit") or {}).get("parts") or {}
     errors = [1 - part["accuracy"] for part in parts.values() if part is not None]
     return max(errors, default=None)
@@ -138,104 +142,110 @@ def _teacher_error(facts: dict[str, Any]) -> float | None:
 
 def _failures(failed: list[tuple[str, str, str]]) -> Iterator[Finding]:
     for diverged in (True, False):
-        own = [one for one in failed if (DIVERGED in one[2]) == diverged]
+        own = [one for one in failed if (DIVERGED in one[2].lower()) == diverged]
         if not own:
             continue
         stage, name, reason = own[0]
         where = {"stage": stage, "work": name} if stage else {"work": name}
         evidence = {"failed": len(own), "the first": reason}
         if diverged:
-            yield Finding("step too large", "mistake", where, evidence, "take a step a tenth as large", np.inf)
+            yield Finding(
+                "learning rate too large", "mistake", where, evidence, "use a tenth of this learning rate", np.inf
+            )
         else:
-            remedy = "mend the reason, then give the same command again: what is done is kept"
+            remedy = "fix the cause, then rerun the same command: finished work is kept"
             yield Finding("failed work", "mistake", where, evidence, remedy, float(len(own)))
 
 
 def _unfinished(ledger: Ledger, study: str) -> Iterator[Finding]:
-    """The first stage that lacks bundles."""
-    if study not in STUDIES | QUESTIONS:
+    """The first stage with missing bundles."""
+    if study not in STUDIES:
         return
-    module = study_module(study)
     try:
-        settings = module.Settings.model_validate(ledger.meta("settings"))
+        recorded = STUDIES[study].from_settings(ledger.meta("settings"))
     except ValidationError:  # written by another version
         return
-    status, results = ledger.status(), Results()
-    for stage in module.study(settings).stages:
-        bundles = stage.bundles(settings, results)
+    status, results = ledger.status(), StageResults()
+    for stage in recorded.stages:
+        bundles = stage.bundles(recorded.settings, results)
         missing = [bundle.name for bundle in bundles if status.get(bundle.key) != "done"]
         if missing:
-            evidence = {"parts that lack": len(missing), "of": len(bundles), "the first": missing[0]}
-            again = ledger.meta("again")
-            remedy = f"give the same command again: {again}" if again else "give the same command again"
+            evidence = {"missing parts": len(missing), "of": len(bundles), "the first": missing[0]}
+            command = ledger.meta("command")
+            remedy = f"rerun the same command: {command}" if command else "rerun the same command"
             yield Finding("unfinished run", "hint", {"stage": stage.name}, evidence, remedy)
             return
         for bundle in bundles:
-            for cell, outcome in zip(bundle.cells, ledger.outcomes(bundle.key), strict=True):
-                results.add(stage.name, cell, outcome)
+            for cell, result in zip(bundle.cells, ledger.cell_results(bundle.key), strict=True):
+                results.add(stage.name, cell, result)
 
 
 def _edges(rows: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Where the best step of the choice is the smallest or the largest that was tried."""
+    """Choices whose best learning rate is the smallest or the largest that was tried."""
     tried: dict[tuple[str, int], dict[tuple, dict[float, list[float]]]] = {}
     for row in rows:
         if row["stage"] != CHOICE:
             continue
         score = row["metric"] if "metric" in row else row["validation"]
         others = (row["temperature"], row["smoothing"], row["radius"])
-        steps = tried.setdefault((row["arm"], row["width"]), {}).setdefault(others, {})
-        steps.setdefault(row["step"], []).append(score)
+        etas = tried.setdefault((row["arm"], row["width"]), {}).setdefault(others, {})
+        etas.setdefault(row["learning_rate"], []).append(score)
     for (arm, width), kinds in tried.items():
-        means = {others: {s: float(np.mean(v)) for s, v in steps.items()} for others, steps in kinds.items()}
-        best = max(means, key=lambda others: max(means[others].values()))
-        steps = sorted(means[best])
-        step = max(means[best], key=lambda s: means[best][s])
-        if len(steps) < 2 or step not in (steps[0], steps[-1]):
+        means = {others: {r: float(np.mean(v)) for r, v in etas.items()} for others, etas in kinds.items()}
+        scores = means[max(means, key=lambda others: max(means[others].values()))]
+        etas = sorted(scores)
+        best = max(scores, key=lambda eta: scores[eta])
+        if len(etas) < 2 or best not in (etas[0], etas[-1]):
             continue
-        next_to = steps[1] if step == steps[0] else steps[-2]
-        gain = means[best][step] - means[best][next_to]
-        if len(steps) == 2 and gain < EDGE_GAIN:
+        neighbor = etas[1] if best == etas[0] else etas[-2]
+        gain = scores[best] - scores[neighbor]
+        if len(etas) == 2 and gain < EDGE_GAIN:
             continue
-        side, beyond = ("smallest", step / 3) if step == steps[0] else ("largest", step * 3)
-        evidence = {"best step": step, "tried": f"{len(steps)} from {steps[0]:g} to {steps[-1]:g}",
-                    "its score": means[best][step], f"that of step {next_to:g}": means[best][next_to]}  # fmt: skip
-        remedy = f"the best step is the {side} that was tried: widen the range, e.g. to {beyond:.2g}"
-        yield Finding("step at the edge", "hint", {"stage": CHOICE, "arm": arm, "width": width}, evidence, remedy, gain)
+        side, beyond = ("smallest", best / 3) if best == etas[0] else ("largest", best * 3)
+        where = {"stage": CHOICE, "arm": arm, "width": width}
+        evidence = {
+            "best learning rate": best,
+            "tried": f"{len(etas)} from {etas[0]:g} to {etas[-1]:g}",
+            "its score": scores[best],
+            f"score of {neighbor:g}": scores[neighbor],
+        }
+        remedy = f"the best learning rate is the {side} that was tried: extend the range, e.g. to {beyond:.2g}"
+        yield Finding("learning rate at the edge", "hint", where, evidence, remedy, gain)
 
 
 def _collapsed(
-    rows: list[dict[str, Any]], keys: tuple[str, ...], outcomes: tuple[str, ...], out_of: float
+    rows: list[dict[str, Any]], keys: tuple[str, ...], accuracies: tuple[str, ...], maximum: float
 ) -> Iterator[Finding]:
-    """Groups in which some seeds do no better than guessing and the others do."""
+    """Groups in which some seeds are no better than guessing and the others are."""
     groups: dict[tuple, list[tuple[int, float]]] = {}
     for row in rows:
-        for name in outcomes:
+        for name in accuracies:
             if row.get(name) is not None:
                 key = (name, *(str(row.get(part)) for part in keys))
-                groups.setdefault(key, []).append((row["seed"], row[name] / out_of))
+                groups.setdefault(key, []).append((row["seed"], row[name] / maximum))
     for (name, *parts), values in groups.items():
         bad = [seed for seed, value in values if value <= GUESSING]
         good = median([value for _, value in values if value > GUESSING])
         if not bad or good is None or good < LEARNED:
             continue
-        where = {"outcome": name} | dict(zip(keys, parts, strict=True))
+        where = {"accuracy": name} | dict(zip(keys, parts, strict=True))
         evidence = {"seeds no better than guessing": len(bad), "of": len(values), "the first of them": bad[0],
                     "accuracy of the others": good}  # fmt: skip
-        remedy = "the mean over seeds means little here: look at the seeds one by one"
+        remedy = "a mean over these seeds is not informative: inspect the seeds individually"
         yield Finding("seeds disagree", "mistake", where, evidence, remedy, len(bad) / len(values))
 
 
 def _merged(findings: Iterable[Finding]) -> list[Finding]:
-    """One finding for all widths of an arm; its evidence is that of the worst."""
+    """One finding for all widths of an arm, with the evidence of the worst."""
     kept: dict[tuple, list[Finding]] = {}
-    for place, finding in enumerate(findings):
+    for k, finding in enumerate(findings):
         where = finding.where
-        alike = (where.get("protocol"), where.get("arm")) if "width" in where else place
-        kept.setdefault((finding.name, finding.severity, alike), []).append(finding)
-    return [_joined(alike) for alike in kept.values()]
+        arm = (where.get("protocol"), where.get("arm")) if "width" in where else k
+        kept.setdefault((finding.name, finding.severity, arm), []).append(finding)
+    return [_joined(similar) for similar in kept.values()]
 
 
-def _joined(alike: list[Finding]) -> Finding:
-    worst = max(alike, key=lambda finding: finding.degree)
-    widths = {one.where["width"] for one in alike if "width" in one.where} - {worst.where.get("width")}
+def _joined(similar: list[Finding]) -> Finding:
+    worst = max(similar, key=lambda finding: finding.degree)
+    widths = {one.where["width"] for one in similar if "width" in one.where} - {worst.where.get("width")}
     return replace(worst, where=worst.where | {"also at width": sorted(widths)}) if widths else worst

@@ -1,8 +1,8 @@
-"""A user's files as `doctor` sees them: data with labels, and files of a teacher's labels.
+"""A user's files: data with labels, and files of a teacher's labels.
 
-A file with the label column is data, the first of them where training rows are; the others are further splits. Text is
-no error here: equal words have equal codes in all files, so that rows can be compared, and a column that tells the
-label by name is noticed.
+A file with the label column is a data file. The first one contains the training rows, the others are other splits. Text
+is not an error here: equal words have equal codes in all files, so that rows can be compared, and a text column that
+reveals the label is noticed.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import numpy as np
 
 from softlabel.data.class_names import plain_name
 from softlabel.data.frames import as_text, label_values, read_column, read_frame
-from softlabel.data.table_files import READERS, Table, read_table
+from softlabel.data.table_files import MISSING_WORDS, READERS, RawTable, read_table
 from softlabel.data.tables import encode_labels
 from softlabel.errors import require
 from softlabel.numerics.array_files import read_array
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 NAMED = (".csv", ".parquet")
 UNKNOWN = -1
 _COUNTING = 10
-MISSING_WORDS = ("", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "nat", "?", "-", "--")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +33,12 @@ class Sheet:
     """One data file.
 
     inputs      (n, d) float32, NaN where missing; text as codes
-    labels      (n,) places in `classes`, which are the first file's; −1 for a class that it has not
+    labels      (n,) indices in `classes`, the classes of the first file; −1 for other classes
     names       (n,) labels in one spelling
-    ids         (n,) what the id column says, None where there is none
+    ids         (n,) values of the id column, None without one
     counting    columns that only number or name the rows
     text        columns of words, dates and the like
-    frame       the file as it is, where it has named columns
+    frame       the content of the file, if it has named columns
     """
 
     path: Path
@@ -58,29 +57,29 @@ class Sheet:
         return len(self.inputs)
 
     def missing(self) -> dict[str, np.ndarray]:
-        """Columns with gaps, and which rows (n,) of each have one.
+        """Columns with missing values, and a mask (n,) of their rows.
 
-        A gap is a null, a number that is not finite, in a column of numbers a word, and in a column of words an empty
-        one or one of the usual words for "missing" (NA, null, ?).
+        Missing are nulls, numbers that are not finite, words in a column of numbers, and in a column of words empty
+        ones and the usual words for "missing" (NA, null, ?).
         """
-        found = {}
-        for place, column in enumerate(self.columns):
-            gaps = ~np.isfinite(self.inputs[:, place])
+        missing = {}
+        for k, column in enumerate(self.columns):
+            gaps = ~np.isfinite(self.inputs[:, k])
             if self.frame is not None and column in self.text:
                 gaps = _is_gap(self.frame[column])
             if gaps.any():
-                found[column] = gaps
+                missing[column] = gaps
         if self.ids is not None:
             gaps = np.isin(np.char.lower(np.char.strip(self.ids.astype(str))), MISSING_WORDS)
             if gaps.any():
-                found[self.id_column or "id"] = gaps
-        return found
+                missing[self.id_column or "id"] = gaps
+        return missing
 
     def select(self, columns: Sequence[str]) -> np.ndarray:
-        """Inputs (n, …) of these columns, in this order; gaps are equal to each other."""
-        known = {column: place for place, column in enumerate(self.columns)}
-        places = [known[column] for column in columns]
-        table = self.inputs if places == list(range(len(self.columns))) else self.inputs[:, places]
+        """Inputs (n, …) of these columns, in this order; missing values are equal to each other."""
+        known = {column: k for k, column in enumerate(self.columns)}
+        indices = [known[column] for column in columns]
+        table = self.inputs if indices == list(range(len(self.columns))) else self.inputs[:, indices]
         return np.where(np.isnan(table), np.float32(-3e38), table) if np.isnan(table).any() else table
 
 
@@ -88,38 +87,40 @@ def read_files(paths: Sequence[Path], label: str | None, id_column: str | None) 
     """Data files, and files of teachers' labels."""
     frames: dict[Path, polars.DataFrame] = {}
     for path in paths:
-        require(path.exists(), f"there is no file or folder '{path}': check its path")
+        require(path.exists(), f"there is no file or directory '{path}': check the path")
         require(
             path.suffix.lower() in READERS,
-            f"'{path}' ends in '{path.suffix}': doctor reads {', '.join(READERS)} files and run folders",
+            f"'{path}' ends in '{path.suffix}': doctor reads {', '.join(READERS)} files and run directories",
         )
         if path.suffix.lower() in NAMED:
             frames[path] = read_frame(path)
     data = [path for path, frame in frames.items() if label in frame.columns]
     data += [path for path in paths if path.suffix.lower() == ".npz"]
     if not data and frames:
-        read_table(next(iter(frames)), label)  # says what is wrong with the label column
+        read_table(next(iter(frames)), label)  # raises an error about the label column
     data = data or _arrays_with_labels(paths, label)
     data.sort(key=list(paths).index)
     named = [frames[path].columns for path in data if path in frames]
     require(
         id_column is None or any(id_column in columns for columns in named),
-        f"no data file has the id column '{id_column}': mend --id, or leave it out",
+        f"no data file has the column '{id_column}': change id_column, or leave it out",
     )
-    taught = [path for path in paths if path not in data]
-    for path in taught:
-        require(path.suffix.lower() in SUFFIXES, f"'{path}' is no file of labels: {', '.join(SUFFIXES)} can be")
-    return _sheets(data, frames, label, id_column), taught
+    label_files = [path for path in paths if path not in data]
+    for path in label_files:
+        require(
+            path.suffix.lower() in SUFFIXES, f"'{path}' is not a file of labels: these end in {', '.join(SUFFIXES)}"
+        )
+    return _sheets(data, frames, label, id_column), label_files
 
 
 def _arrays_with_labels(paths: Sequence[Path], label: str | None) -> list[Path]:
-    """NPY files with a label column: the first, and others as wide."""
-    width = read_table(paths[0], label).inputs.shape[1] + 1
-    return [paths[0], *(path for path in paths[1:] if open_array(path).shape[1:] == (width,))]
+    """NPY files with a label column: the first, and others with as many columns."""
+    columns = read_table(paths[0], label).inputs.shape[1] + 1
+    return [paths[0], *(path for path in paths[1:] if open_array(path).shape[1:] == (columns,))]
 
 
 def open_array(path: Path) -> np.ndarray:
-    """The array in an NPY file, mapped."""
+    """The array in an NPY file, memory-mapped."""
     return read_array(path, mmap=True)
 
 
@@ -140,19 +141,18 @@ def _sheets(
 
 def _text(frame: "polars.DataFrame", besides: Sequence[str | None]) -> list[str]:
     """Columns that are not numbers: dates, and text of which less than half can be read as numbers."""
-    found = []
-    for held in frame.get_columns():
-        column = held.name
-        if column in besides or held.dtype.is_numeric() or str(held.dtype) in ("Boolean", "Null"):
+    text = []
+    for column in frame.get_columns():
+        if column.name in besides or column.dtype.is_numeric() or str(column.dtype) in ("Boolean", "Null"):
             continue
-        known = len(held) - held.null_count()
-        if str(held.dtype) != "String" or 2 * (~np.isnan(_numbers(held))).sum() < known:
-            found.append(column)
-    return found
+        known = len(column) - column.null_count()
+        if str(column.dtype) != "String" or 2 * (~np.isnan(_numbers(column))).sum() < known:
+            text.append(column.name)
+    return text
 
 
 def _numbers(column: "polars.Series") -> np.ndarray:
-    """A column as numbers (n,), NaN where there are none."""
+    """A column as numbers (n,), NaN where it has none."""
     import polars as pl
 
     if column.dtype == pl.String:
@@ -161,7 +161,7 @@ def _numbers(column: "polars.Series") -> np.ndarray:
 
 
 def _is_gap(column: "polars.Series") -> np.ndarray:
-    """(n,) which entries of a column of words are missing."""
+    """Mask (n,) of the missing entries of a column of words."""
     import polars as pl
 
     words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
@@ -169,7 +169,7 @@ def _is_gap(column: "polars.Series") -> np.ndarray:
 
 
 def _codes(frames: dict[Path, "polars.DataFrame"], columns: set[str]) -> dict[str, np.ndarray]:
-    """The words of each text column, in all files together, sorted: a word's code is its place."""
+    """The sorted words of each text column in all files; the code of a word is its index."""
     words: dict[str, list[np.ndarray]] = {}
     for path, frame in frames.items():
         for column in frame.get_columns():
@@ -184,23 +184,23 @@ def _words(column: "polars.Series", path: Path) -> np.ndarray:
 
 def _table(
     path: Path, frame: "polars.DataFrame | None", label: str | None, id_column: str | None, codes: dict[str, np.ndarray]
-) -> Table:
-    """Inputs and labels of one file, the id column left out, text as codes."""
+) -> RawTable:
+    """Inputs and labels of one file without the id column, text as codes."""
     if frame is None:
         return read_table(path, label)
     assert label is not None
     columns = [column for column in frame.columns if column not in (label, id_column)]
     require(bool(columns) and frame.height > 0, f"'{path}' has {frame.height} rows and {len(columns)} input columns")
     inputs = np.empty((frame.height, len(columns)), dtype=np.float32)
-    for place, column in enumerate(columns):
-        held = frame[column]
+    for k, name in enumerate(columns):
+        column = frame[name]
         with np.errstate(over="ignore"):
-            inputs[:, place] = np.searchsorted(codes[column], _words(held, path)) if column in codes else _numbers(held)
-    return Table(path, inputs, label_values(frame[label], path), tuple(columns), label)
+            inputs[:, k] = np.searchsorted(codes[name], _words(column, path)) if name in codes else _numbers(column)
+    return RawTable(path, inputs, label_values(frame[label], path), tuple(columns), label)
 
 
 def _sheet(
-    table: Table,
+    table: RawTable,
     classes: tuple[str, ...],
     frame: "polars.DataFrame | None",
     id_column: str | None,
@@ -212,7 +212,7 @@ def _sheet(
         f"'{table.path}': label '{table.label}' has {missing.sum()} missing values (first in row "
         f"{np.argmax(missing) + 1}): fill them in or remove these rows",
     )
-    values, places = np.unique(np.array([str(value) for value in table.labels.tolist()]), return_inverse=True)
+    values, inverse = np.unique(np.array([str(value) for value in table.labels.tolist()]), return_inverse=True)
     own = [plain_name(name) for name in classes]
     names = [plain_name(value) for value in values.tolist()]
     codes = np.array([own.index(name) if name in own else UNKNOWN for name in names])
@@ -220,8 +220,8 @@ def _sheet(
         path=table.path,
         inputs=np.ascontiguousarray(table.inputs, dtype=np.float32),
         columns=table.columns,
-        labels=codes[places],
-        names=np.array(names)[places],
+        labels=codes[inverse],
+        names=np.array(names)[inverse],
         classes=classes,
         frame=frame,
     )
@@ -235,7 +235,7 @@ def _sheet(
 
 
 def _counts(column: "polars.Series", text: bool) -> bool:
-    """Whether a column only numbers the rows, or gives each a name of its own."""
+    """Whether a column only numbers the rows, or gives each a different name."""
     if len(column) < _COUNTING or column.null_count():
         return False
     if column.dtype.is_integer():

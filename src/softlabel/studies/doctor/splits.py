@@ -1,8 +1,8 @@
-"""Mistakes in data files: rows that are on both sides, labels among the inputs, classes and columns that lack.
+"""Mistakes in data files: rows in two splits, labels among the inputs, missing classes and columns.
 
-Rows are compared as float32, as students see them, through the hashes of `data.tables.contradictions`; two rows are the
-same where every column is (columns that only number the rows are left out). Where fewer than half of the rows are
-distinct, the inputs have few values and the same row twice is no accident: then it is a hint.
+Rows are compared as float32, as students see them, through the hashes of `data.tables.contradictions`; two rows are
+equal if all columns are (except columns that only number the rows). If fewer than half of the rows are distinct, the
+inputs have few values and duplicates are not an accident: then they are a hint.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _BLOCK = 4096
 
 
 def examine_sheets(sheets: Sequence[Sheet]) -> Iterator[Finding]:
-    """What is wrong with data files, the first of which holds the training rows."""
+    """Mistakes in data files, the first of which contains the training rows."""
     for sheet in sheets:
         yield from _gaps(sheet)
         yield from _ids(sheet)
@@ -50,14 +50,14 @@ def _gaps(sheet: Sheet) -> Iterator[Finding]:
         "in columns": ", ".join(f"{column} {int(gaps[column].sum()):,}" for column in worst[:SHOWN])
         + (", …" if len(worst) > SHOWN else ""),
     }  # fmt: skip
-    remedy = "fill them in, remove these rows, or leave the columns out with --drop"
+    remedy = "impute them, remove these rows, or drop the columns"
     yield Finding("missing values", "mistake", where, evidence, remedy, total / (len(sheet) * len(sheet.columns)))
 
 
 def _ids(sheet: Sheet) -> Iterator[Finding]:
     if sheet.counting:
         where = {"file": str(sheet.path), "columns": quoted(sheet.counting)}
-        remedy = f"leave it out of the inputs: --id {sheet.counting[0]}, or --drop {sheet.counting[0]}"
+        remedy = f"use '{sheet.counting[0]}' as the id column, or drop it"
         evidence = {"rows": len(sheet), "different values": len(sheet)}
         yield Finding("id among the inputs", "hint", where, evidence, remedy)
     if sheet.ids is not None:
@@ -70,12 +70,12 @@ def ids_twice(ids: np.ndarray, file: str) -> Iterator[Finding]:
     twice = np.flatnonzero(counts > 1)
     if not len(twice):
         return
-    foremost = twice[first[twice].argmin()]
-    rows = np.flatnonzero(ids.astype(str) == values[foremost])[:SHOWN] + 1
+    earliest = twice[first[twice].argmin()]
+    rows = np.flatnonzero(ids.astype(str) == values[earliest])[:SHOWN] + 1
     evidence = {
-        "ids that occur more than once": len(twice), "the first": f"'{values[foremost]}'", "in rows": rows.tolist(),
+        "ids that occur more than once": len(twice), "the first": f"'{values[earliest]}'", "in rows": rows.tolist(),
     }  # fmt: skip
-    remedy = "give every row an id of its own: labels cannot be matched by these"
+    remedy = "give every row a different id: labels cannot be matched by these"
     yield Finding("ids twice", "mistake", {"file": file}, evidence, remedy, len(twice) / len(ids))
 
 
@@ -83,53 +83,54 @@ def _columns(sheet: Sheet) -> Iterator[Finding]:
     """Constant columns, and columns that are constant within each class and differ between classes."""
     table = sheet.select(sheet.columns)
     present = np.unique(sheet.labels[sheet.labels != UNKNOWN])
-    low, high = (_by_class(table, sheet.labels, present, of) for of in (np.minimum, np.maximum))
+    low, high = (_by_class(table, sheet.labels, present, extreme) for extreme in (np.minimum, np.maximum))
     constant = low.min(axis=0) == high.max(axis=0)
     if constant.any():
         where = {"file": str(sheet.path), "columns": quoted([sheet.columns[k] for k in np.flatnonzero(constant)])}
         evidence = {"constant columns": int(constant.sum()), "of": len(sheet.columns)}
-        yield Finding("constant columns", "hint", where, evidence, "they teach nothing: leave them out with --drop")
+        yield Finding("constant columns", "hint", where, evidence, "they contain no information: drop them")
     if len(present) < 2 or len(sheet) <= 2 * len(present):
         return
-    for place in np.flatnonzero((low == high).all(axis=0)):
-        if len(np.unique(low[:, place])) == len(present):
-            column = sheet.columns[place]
+    for k in np.flatnonzero((low == high).all(axis=0)):
+        if len(np.unique(low[:, k])) == len(present):
+            column = sheet.columns[k]
             where = {"file": str(sheet.path), "column": column}
             evidence = {"rows": len(sheet), "classes": len(present), "values of the column": len(present),
-                        "rows in which its value tells the class": len(sheet)}  # fmt: skip
-            remedy = f"the column is the label in another form; leave it out: --drop {column}"
+                        "rows in which its value determines the class": len(sheet)}  # fmt: skip
+            remedy = f"'{column}' is the label in another form: drop this column"
             yield Finding("label among the inputs", "mistake", where, evidence, remedy)
 
 
-def _by_class(table: np.ndarray, labels: np.ndarray, present: np.ndarray, of: np.ufunc) -> np.ndarray:
-    """The least or largest value of each column in each class, (classes, d), block by block."""
-    found = np.full((len(present), table.shape[1]), np.inf if of is np.minimum else -np.inf, dtype=np.float32)
+def _by_class(table: np.ndarray, labels: np.ndarray, present: np.ndarray, extreme: np.ufunc) -> np.ndarray:
+    """The smallest or largest value of each column in each class, (classes, d), block by block."""
+    empty = np.inf if extreme is np.minimum else -np.inf
+    values = np.full((len(present), table.shape[1]), empty, dtype=np.float32)
     for start in range(0, len(table), _BLOCK):
         block, own = table[start : start + _BLOCK], labels[start : start + _BLOCK]
-        for place, label in enumerate(present):
+        for k, label in enumerate(present):
             rows = block[own == label]
             if len(rows):
-                found[place] = of(found[place], of.reduce(rows, axis=0))
-    return found
+                values[k] = extreme(values[k], extreme.reduce(rows, axis=0))
+    return values
 
 
 def _classes(sheets: Sequence[Sheet]) -> Iterator[Finding]:
-    held = {name: [sheet for sheet in sheets if name in sheet.names] for name in _all_names(sheets)}
+    containing = {name: [sheet for sheet in sheets if name in sheet.names] for name in _all_names(sheets)}
     for sheet in sheets:
-        missing = [name for name, having in held.items() if sheet not in having]
+        missing = [name for name, having in containing.items() if sheet not in having]
         if missing:
             others = {
                 str(other.path): int(np.isin(other.names, missing).sum()) for other in sheets if other is not sheet
             }
             where = {"file": str(sheet.path), "classes": quoted(missing)}
-            evidence = {"missing": len(missing), "of": len(held)}
+            evidence = {"missing": len(missing), "of": len(containing)}
             evidence |= {f"rows of them in {path}": count for path, count in others.items() if count}
             remedy = (
-                "a student never learns these classes: split again, class by class"
+                "a student never learns these classes: split again, stratified by class"
                 if sheet is sheets[0]
-                else "these classes are never tested here: split again, class by class"
+                else "these classes are never tested here: split again, stratified by class"
             )
-            yield Finding("classes missing", "mistake", where, evidence, remedy, len(missing) / len(held))
+            yield Finding("classes missing", "mistake", where, evidence, remedy, len(missing) / len(containing))
 
 
 def _all_names(sheets: Sequence[Sheet]) -> list[str]:
@@ -144,14 +145,14 @@ def _different_columns(sheets: Sequence[Sheet]) -> Iterator[Finding]:
         new = [column for column in sheet.columns if column not in known]
         if missing or new:
             where = {"file": str(sheet.path), "compared with": str(first.path)}
-            evidence = {"columns that it lacks": quoted(missing) or "none", "that it has alone": quoted(new) or "none"}
-            remedy = "students learn columns by name: give both files the same"
+            evidence = {"missing columns": quoted(missing) or "none", "additional columns": quoted(new) or "none"}
+            remedy = "columns are matched by name: both files need the same"
             yield Finding("columns differ", "mistake", where, evidence, remedy, float(len(missing) + len(new)))
 
 
 def _ids_across(sheets: Sequence[Sheet]) -> Iterator[Finding]:
-    for place, second in enumerate(sheets):
-        for first in sheets[:place]:
+    for k, second in enumerate(sheets):
+        for first in sheets[:k]:
             if first.ids is None or second.ids is None:
                 continue
             shared = np.flatnonzero(np.isin(second.ids.astype(str), first.ids.astype(str)))
@@ -159,58 +160,58 @@ def _ids_across(sheets: Sequence[Sheet]) -> Iterator[Finding]:
                 where = {"files": [str(first.path), str(second.path)]}
                 evidence = {"ids in both": len(shared), "the first": f"'{second.ids[shared[0]]}'",
                             f"in row of {second.path.name}": int(shared[0]) + 1}  # fmt: skip
-                remedy = "what one file teaches the other tests: keep all rows of an id on one side"
+                remedy = "the test contains training examples: keep all rows of an id in one split"
                 degree = len(shared) / len(second)
                 yield Finding("ids in two splits", "mistake", where, evidence, remedy, degree)
 
 
 @dataclass(frozen=True, eq=False)
-class _Alike:
-    """Rows of all files, numbered one after another; `group` (n,) is the number of the first row like each."""
+class _Duplicates:
+    """Rows of all files, numbered consecutively; `group` (n,) is the number of the first equal row."""
 
     group: np.ndarray
     starts: np.ndarray
 
     @classmethod
-    def of(cls, sheets: Sequence[Sheet], columns: Sequence[str]) -> "_Alike":
+    def from_sheets(cls, sheets: Sequence[Sheet], columns: Sequence[str]) -> "_Duplicates":
+        """Compare all rows of all files by these columns."""
         tables = [sheet.select(columns) for sheet in sheets]
-        whole = tables[0] if len(tables) == 1 else np.concatenate(tables)
-        group = np.arange(len(whole))
-        pairs = contradictions(np.ascontiguousarray(whole), group)
+        joined = tables[0] if len(tables) == 1 else np.concatenate(tables)
+        group = np.arange(len(joined))
+        pairs = contradictions(np.ascontiguousarray(joined), group)
         if pairs:
             first, later = np.array(pairs).T
             group[later] = first
         return cls(group, np.cumsum([0, *map(len, sheets)]))
 
-    def of_sheet(self, place: int) -> np.ndarray:
-        return self.group[self.starts[place] : self.starts[place + 1]]
+    def in_sheet(self, k: int) -> np.ndarray:
+        """The groups of the rows of one file."""
+        return self.group[self.starts[k] : self.starts[k + 1]]
 
 
 def _repeated(sheets: Sequence[Sheet]) -> Iterator[Finding]:
-    """Rows that occur in two files, or twice in one."""
+    """Rows that occur in two files, or twice in one file."""
     counting = {column for sheet in sheets for column in sheet.counting}
     shared = set.intersection(*(set(sheet.columns) for sheet in sheets)) - counting
     columns = [column for column in sheets[0].columns if column in shared]
     if not columns:
         return
-    alike = _Alike.of(sheets, columns)
-    few = len(np.unique(alike.group)) < len(alike.group) / 2
+    duplicates = _Duplicates.from_sheets(sheets, columns)
+    few = len(np.unique(duplicates.group)) < len(duplicates.group) / 2
     severity: Severity = "hint" if few else "mistake"
-    for place, second in enumerate(sheets):
-        own = alike.of_sheet(place)
-        for before, first in enumerate(sheets[:place]):
-            yield from _across(first, second, alike.of_sheet(before), own, severity)
+    for k, second in enumerate(sheets):
+        own = duplicates.in_sheet(k)
+        for before, first in enumerate(sheets[:k]):
+            yield from _across(first, second, duplicates.in_sheet(before), own, severity)
         distinct, at, inverse = np.unique(own, return_index=True, return_inverse=True)
-        again = np.flatnonzero(at[inverse] != np.arange(len(own)))
-        if len(again):
-            evidence: dict[str, Any] = {"rows that occur before": len(again), "of": len(own)}
-            evidence |= {"the first": _pairs(at[inverse][again], again)}
-            remedy = (
-                "a random split puts some of them on both sides: keep one of each, or split by what makes them equal"
-            )
+        repeated = np.flatnonzero(at[inverse] != np.arange(len(own)))
+        if len(repeated):
+            evidence: dict[str, Any] = {"rows that occur before": len(repeated), "of": len(own)}
+            evidence |= {"the first": _pairs(at[inverse][repeated], repeated)}
+            remedy = "a random split puts some of them into both parts: keep one of each, or keep equal rows together"
             if few:
-                remedy = f"its inputs have {len(distinct):,} different values only; {remedy}"
-            degree = len(again) / len(own)
+                remedy = f"the inputs have only {len(distinct):,} different values; {remedy}"
+            degree = len(repeated) / len(own)
             yield Finding("rows twice", severity, {"file": str(second.path)}, evidence, remedy, degree)
 
 
@@ -227,7 +228,7 @@ def _across(first: Sheet, second: Sheet, left: np.ndarray, right: np.ndarray, se
         f"the first, in {first.path.name} and {second.path.name}": _pairs(partners, shared),
     }  # fmt: skip
     where = {"files": [str(first.path), str(second.path)]}
-    remedy = f"what is learned there is tested here: remove these rows from {second.path.name}, or split again"
+    remedy = f"the test contains training examples: remove these rows from {second.path.name}, or split again"
     yield Finding("rows in two splits", severity, where, evidence, remedy, len(shared) / len(second))
 
 
@@ -241,7 +242,7 @@ def _contradicting(sheet: Sheet) -> Iterator[Finding]:
     first, later = np.array(pairs).T
     evidence = {"rows with the input of an earlier row and another label": len(pairs), "of": len(sheet),
                 "the first": _pairs(first, later)}  # fmt: skip
-    remedy = "no student can get both right: mend the labels, or add the column that tells them apart"
+    remedy = "no student can predict both: fix the labels, or add a column that distinguishes them"
     where = {"file": str(sheet.path)}
     yield Finding("same input, different labels", "mistake", where, evidence, remedy, len(pairs) / len(sheet))
 

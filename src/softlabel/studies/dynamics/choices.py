@@ -1,8 +1,8 @@
 """Students made of randomly chosen units of a teacher: Theorem 2, the lottery ticket, and two stages against one.
 
-Theory gives what a choice leaves, e²; with it stands what students leave that were really trained: directly from the
-teacher, for twice as long, and through an intermediate network that was itself trained (m̄ → m_1 → m, m_1² = m m̄).
-A student whose outputs are corrected has a_k = ā_k/q, so that its units stand for the whole teacher.
+Theory gives the error of a choice, e². It is compared with the errors of trained students: directly from the teacher,
+for twice as long, and through an intermediate trained network (m̄ → m_1 → m, m_1² = m m̄). A student with corrected
+outputs has a_k = ā_k/q, so that its units represent all units of the teacher.
 """
 
 import math
@@ -22,7 +22,7 @@ from softlabel.networks.privileged import (
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.studies.dynamics.comparison import SHARE, train_teacher
-from softlabel.studies.dynamics.sweeps import Student, Sweep
+from softlabel.studies.dynamics.sweeps import Sweep, SweepStudent
 from softlabel.theory.dynamics import kernel_dynamics, limit
 from softlabel.theory.lottery import Selection, weighted_units
 
@@ -41,12 +41,14 @@ SHOWN = {
 ROUTES = ("direct", "direct, twice as long", "two stages")
 
 
-def choice_sweep(x: np.ndarray, y: np.ndarray, counts: Sequence[int], student: Student) -> Sweep:
-    """What students of `counts` units, chosen at random among the teacher's, leave."""
+def choice_sweep(x: np.ndarray, y: np.ndarray, counts: Sequence[int], student: SweepStudent) -> Sweep:
+    """Errors of students of `counts` units, chosen at random among the teacher's."""
     total = student.teacher_width
     for count in counts:
-        require(1 <= count < total, f"cannot choose {count} of the teacher's {total} units; give 1 to {total - 1}")
-    teacher = train_teacher(x, y, total, student.activation, student.scale, student.iterations, student.seed).network
+        require(1 <= count < total, f"cannot choose {count} of the teacher's {total} units; use 1 to {total - 1}")
+    teacher = train_teacher(
+        x, y, total, student.activation, student.init_scale, student.iterations, student.seed
+    ).network
     features = unit_outputs(teacher.hidden, x, student.activation)
     units = weighted_units(teacher.output.double().numpy()[0], features)
     rows = [_row(x, y, teacher, units, count, student) for count in counts]
@@ -54,16 +56,16 @@ def choice_sweep(x: np.ndarray, y: np.ndarray, counts: Sequence[int], student: S
         rows,
         {"teacher_units": total, "draws": DRAWS, "trained": TRAINED},
         f"{len(x)} rows, teacher of {total} units, λ = {student.strength:g}: e²/n of choices, and mean (y − f)² of "
-        "students trained equally long",
+        "students trained for equally many steps",
         ["units", *SHOWN.values()],
         [_line(row) for row in rows],
-        _says(rows),
+        _sentences(rows),
         _chart(rows),
     )  # fmt: skip
 
 
 def _row(
-    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, units: np.ndarray, count: int, student: Student
+    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, units: np.ndarray, count: int, student: SweepStudent
 ) -> dict[str, Any]:
     n, total = len(y), len(units)
     through = max(count, round(math.sqrt(count * total)))
@@ -87,43 +89,43 @@ def _row(
 
 
 def _mean(values: np.ndarray) -> dict[str, float]:
-    """Mean and half the width of its 95 % interval."""
+    """Mean and half-width of its 95% interval."""
     return {"mean": float(values.mean()), "half_width": float(1.96 * values.std(ddof=1) / math.sqrt(len(values)))}
 
 
-def _start(
+def _chosen(
     x: np.ndarray, network: TwoLayer, count: int, strength: float, seed: int, name: str = ""
 ) -> PrivilegedStudent:
-    """A corrected student of `count` randomly chosen units of a network, that knows their outputs."""
+    """A corrected student of `count` randomly chosen units of a network, with their outputs as knowledge."""
     hidden, output = select_units(network, count, seed)
     q = math.sqrt(count / network.width)
     known = unit_outputs(hidden, x, network.activation)
     return PrivilegedStudent(hidden, output / q, strength, known, network.activation, name)
 
 
-def _ticket(x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, student: Student) -> float:
-    """Where a chosen student ends that is trained by the labels alone (λ = 0), in the kernel regime."""
-    problem = kernel_problem(_start(x, teacher, count, 0.0, student.seed), x, y)
+def _ticket(x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, student: SweepStudent) -> float:
+    """Error of a chosen student that is trained on the labels only (λ = 0), in the kernel regime."""
+    problem = kernel_problem(_chosen(x, teacher, count, 0.0, student.seed), x, y)
     return float((limit(problem) - problem.y).square().mean())
 
 
 def _trained(
-    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, through: int, student: Student
+    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, through: int, student: SweepStudent
 ) -> dict[str, np.ndarray]:
-    """mean (y − f)² of trained students, (trained,) for each route."""
+    """Mean (y − f)² of trained students, (trained,) for each route."""
     seeds = range(student.seed, student.seed + TRAINED)
 
-    def train(starts: list[PrivilegedStudent], times: int = 1) -> list[Any]:
-        step = student.step or SHARE * min(
-            kernel_dynamics(kernel_problem(start, x, y), vectors=20).largest_step for start in starts
+    def train(students: list[PrivilegedStudent], times: int = 1) -> list[Any]:
+        learning_rate = student.learning_rate or SHARE * min(
+            kernel_dynamics(kernel_problem(one, x, y), vectors=20).max_learning_rate for one in students
         )
-        return train_privileged(x, y, starts, iterations=times * student.iterations, step=step)
+        return train_privileged(x, y, students, iterations=times * student.iterations, learning_rate=learning_rate)
 
-    starts = [_start(x, teacher, count, student.strength, seed) for seed in seeds]
-    middle = train([_start(x, teacher, through, student.strength, seed) for seed in seeds])
-    later = [_start(x, run.network, count, student.strength, seed) for run, seed in zip(middle, seeds, strict=True)]
-    found = {"direct": train(starts), "direct, twice as long": train(starts, 2), "two stages": train(later)}
-    return {name: np.array([run.train[-1] for run in found[name]]) for name in ROUTES}
+    first = [_chosen(x, teacher, count, student.strength, seed) for seed in seeds]
+    middle = train([_chosen(x, teacher, through, student.strength, seed) for seed in seeds])
+    later = [_chosen(x, run.network, count, student.strength, seed) for run, seed in zip(middle, seeds, strict=True)]
+    runs = {"direct": train(first), "direct, twice as long": train(first, 2), "two stages": train(later)}
+    return {name: np.array([run.train[-1] for run in runs[name]]) for name in ROUTES}
 
 
 def _line(row: dict[str, Any]) -> list[str]:
@@ -132,18 +134,18 @@ def _line(row: dict[str, Any]) -> list[str]:
     return [f"{row['units']:,}", *(f"{number:.2g}" for number in numbers)]
 
 
-def _says(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _sentences(rows: Sequence[dict[str, Any]]) -> list[str]:
     inside = sum(
         abs(row["corrected"]["mean"] - row["expected"]) <= 1.5 * row["corrected"]["half_width"] for row in rows
     )
     gaps = [row["direct, twice as long"]["mean"] - row["two stages"]["mean"] for row in rows]
-    widths = [math.hypot(row["direct, twice as long"]["half_width"], row["two stages"]["half_width"]) for row in rows]
-    better = sum(gap > width for gap, width in zip(gaps, widths, strict=True))
-    worse = sum(gap < -width for gap, width in zip(gaps, widths, strict=True))
+    errors = [math.hypot(row["direct, twice as long"]["half_width"], row["two stages"]["half_width"]) for row in rows]
+    better = sum(gap > error for gap, error in zip(gaps, errors, strict=True))
+    worse = sum(gap < -error for gap, error in zip(gaps, errors, strict=True))
     return [
-        f"(1 − m/m̄) S² is the mean over choices at {inside} of {len(rows)} sizes, within their noise.",
-        "A choice from a choice leaves what one choice leaves; multiplied errors (section 7.4.1) do not happen.",
-        f"Trained for as long in all, two stages end better at {better} and worse at {worse} of {len(rows)} sizes.",
+        f"(1 − m/m̄) S² is the mean over choices at {inside} of {len(rows)} sizes, within sampling error.",
+        "Choosing in two stages leaves the same error as choosing once; the errors do not multiply (section 7.4.1).",
+        f"With equally many steps, two stages end better at {better} and worse at {worse} of {len(rows)} sizes.",
     ]
 
 
@@ -160,7 +162,7 @@ def _chart(rows: Sequence[dict[str, Any]]) -> Chart:
     axis = "1 − m/m̄"
     panels = [
         Panel(
-            "what a choice leaves, e²/n",
+            "error of a choice, e²/n",
             [
                 line("with q", "corrected", "soft", marks=True),
                 line("(1 − m/m̄) S²", "expected", "soft", dashed=True),
@@ -174,7 +176,7 @@ def _chart(rows: Sequence[dict[str, Any]]) -> Chart:
             log_y=True,
         ),
         Panel(
-            "what trained students leave",
+            "error of trained students",
             [line(name, name, role) for name, role in zip(ROUTES, ("soft", "hard", "extra"), strict=True)],
             axis,
             "mean (y − f)²",

@@ -1,44 +1,70 @@
-"""What changes along the width, along λ, and with the distance of the start from what is known: rows, table, figure."""
+"""Sweeps along the width, along λ, and along the distance of the initialization from the privileged knowledge."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softlabel.errors import require
+from softlabel.lab.study import Result
 from softlabel.networks.privileged import (
     PrivilegedStudent,
     check_strength,
-    draw_privileged_start,
+    draw_privileged_init,
     kernel_problem,
     select_units,
     unit_outputs,
 )
 from softlabel.ranges import check_count, check_positive, check_seed
 from softlabel.report.charts import Chart, Panel, Series
+from softlabel.report.page import Table
 from softlabel.studies.dynamics.comparison import SCALES, check_units, predict_and_train, train_teacher
 from softlabel.theory.dynamics import limit, strength_tradeoff
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SEEDS = 3
 
 
 @dataclass(frozen=True)
-class Student:
-    """What every point of a sweep shares: the student, its teacher, and how they are trained.
+class SweepStudent:
+    """The settings that all points of a sweep share: the student, its teacher, and their training.
 
-    step    of gradient descent; None: a fifth of the largest that converges
+    Parameters
+    ----------
+    width, teacher_width : int
+        Units of the student, and of the teacher from which they are chosen.
+    strength : float, default=1.0
+        λ, the weight of the privileged knowledge, from 0 to infinity.
+    activation : str, default="softplus"
+        Activation of the units.
+    init_scale : float, default=1.0
+        Standard deviation of initial weights.
+    iterations : int, default=1000
+        Steps of gradient descent.
+    learning_rate : float, optional
+        Learning rate. Default: a fifth of the largest one that converges.
+    seed : int, default=0
+        First seed; three seeds are run.
+
+    Examples
+    --------
+    >>> from softlabel.studies.dynamics import SweepStudent
+    >>> SweepStudent(width=10, teacher_width=40).seeds
+    range(0, 3)
     """
 
     width: int = 100
     teacher_width: int = 400
     strength: float = 1.0
     activation: str = "softplus"
-    scale: float = 1.0
+    init_scale: float = 1.0
     iterations: int = 1000
-    step: float | None = None
+    learning_rate: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -47,55 +73,102 @@ class Student:
             f"width must lie between 1 and the teacher's {self.teacher_width}, got {self.width}",
         )
         check_count(self.iterations, "iterations")
-        check_positive(self.scale, "scale", *SCALES)
+        check_positive(self.init_scale, "init_scale", *SCALES)
         check_strength(self.strength)
         check_seed(self.seed)
 
     @property
     def seeds(self) -> range:
+        """The seeds over which a sweep averages."""
         return range(self.seed, self.seed + SEEDS)
 
-    def knowing(self, x: np.ndarray, y: np.ndarray, seed: int) -> PrivilegedStudent:
-        """A student that starts from units of a teacher trained on the labels, and knows their outputs."""
-        teacher = train_teacher(x, y, self.teacher_width, self.activation, self.scale, self.iterations, seed)
+    def informed(self, x: np.ndarray, y: np.ndarray, seed: int) -> PrivilegedStudent:
+        """A student initialized with units of a teacher trained on the labels, with their outputs as knowledge."""
+        teacher = train_teacher(x, y, self.teacher_width, self.activation, self.init_scale, self.iterations, seed)
         hidden, output = select_units(teacher.network, self.width, seed)
         known = unit_outputs(hidden, x, self.activation)
         return PrivilegedStudent(hidden, output, self.strength, known, self.activation)
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """A sweep's rows and facts (for JSON), its table, what it says in words, and its figure."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Result):
+    """The result of a sweep.
+
+    Attributes
+    ----------
+    rows : list of dict
+        The measured numbers of every point and seed.
+    facts : dict
+        What follows from all rows together.
+    title, header, lines
+        A table of means over seeds.
+    sentences : list of str
+        What the sweep says in words.
+    chart : Chart
+        Its figure.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> result = sl.dynamics("digits", rows=20, width=5, teacher_width=10, iterations=10, sweep={"strengths": [0, 1]})
+    >>> len(result.rows)
+    6
+    """
 
     rows: list[dict[str, Any]]
     facts: dict[str, Any]
     title: str
-    heads: list[str]
+    header: list[str]
     lines: list[list[str]]
-    says: list[str]
+    sentences: list[str]
     chart: Chart
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        return {"rows": self.rows, **self.facts}
+
+    @property
+    def summary(self) -> list[str]:
+        """What the sweep says in plain sentences."""
+        return self.sentences
+
+    @property
+    def table(self) -> Table:
+        """Means over seeds."""
+        return Table(self.title, self.title, self.header, self.lines)
+
+    def plot(self) -> "Figure":
+        """The measured numbers along the sweep, as a Matplotlib figure."""
+        from softlabel.report.drawing import chart_figure
+
+        return chart_figure(self.chart)
+
+    def _repr_html_(self) -> str:
+        from softlabel.report.notebook import result_html
+
+        return result_html(self.summary, self.plot(), self.table)
 
 
 def width_sweep(
-    x: np.ndarray, y: np.ndarray, widths: Sequence[int], student: Student, activations: Sequence[str]
+    x: np.ndarray, y: np.ndarray, widths: Sequence[int], student: SweepStudent, activations: Sequence[str]
 ) -> Sweep:
-    """Largest deviation of prediction from simulation for students of these widths: random starts, φ_k = f_k(0)."""
-    require(len(widths) >= 2, f"widths must be at least two, got {len(widths)}")
+    """Largest deviation of prediction from simulation by width, for random initializations with φ_k = f_k(0)."""
+    require(len(widths) >= 2, f"widths must contain at least two values, got {len(widths)}")
     check_units(max(widths), x, "widths")
     rows = []
     for activation in activations:
         for width in widths:
             for seed in student.seeds:
-                hidden, output = draw_privileged_start(width, x.shape[1], student.scale, seed)
+                hidden, output = draw_privileged_init(width, x.shape[1], student.init_scale, seed)
                 known = unit_outputs(hidden, x, activation)
-                start = PrivilegedStudent(hidden, output, student.strength, known, activation)
-                deviation = predict_and_train(start, x, y, student.iterations, student.step)[-1]
+                initial = PrivilegedStudent(hidden, output, student.strength, known, activation)
+                deviation = predict_and_train(initial, x, y, student.iterations, student.learning_rate)[-1]
                 rows.append({"activation": activation, "width": width, "seed": seed, "deviation": deviation})
     by_name = {name: [row for row in rows if row["activation"] == name] for name in activations}
-    powers = {name: fitted_power(held) for name, held in by_name.items()}
+    powers = {name: fitted_power(own) for name, own in by_name.items()}
     series = [
-        _banded(f"{name}: m^{powers[name]:.2f}", widths, held, "width", "deviation", role)
-        for (name, held), role in zip(by_name.items(), ("soft", "hard"), strict=False)
+        _banded(f"{name}: m^{powers[name]:.2f}", widths, own, "width", "deviation", role)
+        for (name, own), role in zip(by_name.items(), ("soft", "hard"), strict=False)
     ]
     guide = [series[0].y[0] * (widths[0] / m) ** 0.5 for m in widths]
     series.append(Series("m^−½, for comparison", list(widths), guide, role="paper", dashed=True))
@@ -107,7 +180,7 @@ def width_sweep(
         f"{setting}: largest deviation over ‖f(0) − y‖, mean of {SEEDS} seeds",
         ["units", *activations],
         [
-            [f"{m:,}", *(f"{mean_at(held, 'width', m, 'deviation'):.2e}" for held in by_name.values())]
+            [f"{m:,}", *(f"{mean_at(own, 'width', m, 'deviation'):.2e}" for own in by_name.values())]
             for m in widths
         ],
         [f"{name}: falls like m^{power:.2f} (theory: m^−0.5 or faster)." for name, power in powers.items()],
@@ -116,14 +189,14 @@ def width_sweep(
     )  # fmt: skip
 
 
-def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], student: Student) -> Sweep:
+def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], student: SweepStudent) -> Sweep:
     """Where the student ends and how fast, along λ (section 2.7)."""
-    require(len(strengths) >= 2, f"strengths must be at least two, got {len(strengths)}")
+    require(len(strengths) >= 2, f"strengths must contain at least two values, got {len(strengths)}")
     for strength in strengths:
         check_strength(strength)
     rows = []
     for seed in student.seeds:
-        problem = kernel_problem(student.knowing(x, y, seed), x, y)
+        problem = kernel_problem(student.informed(x, y, seed), x, y)
         rows.extend(
             {
                 "strength": None if math.isinf(trade.strength) else trade.strength,
@@ -135,25 +208,46 @@ def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], stu
             }
             for trade in strength_tradeoff(problem, strengths)
         )
+    timed = sorted(strength for strength in strengths if strength < math.inf)
+    errors, times = ([mean_at(rows, "strength", s, name) for s in timed] for name in ("error", "settled"))
+    rising = all(later >= earlier - 1e-12 for earlier, later in pairwise(errors))
+    quicker = all(later <= earlier for earlier, later in pairwise(times))
+    return Sweep(
+        rows,
+        {"error_rises": rising, "settles_sooner": quicker},
+        f"{len(x)} rows, {student.width} of {student.teacher_width} units: the end along λ, mean of {SEEDS} seeds",
+        ["λ", "mean (y − f)²", "as printed", "slowest active pole", "settled after"],
+        [_strength_line(rows, strength) for strength in strengths],
+        [
+            f"The error {'rises with λ, as section 2.7 says' if rising else 'does not rise with λ everywhere'}.",
+            f"The student {'settles sooner' if quicker else 'does not always settle sooner'} with larger λ (a tenth of "
+            "the distance remains).",
+        ],
+        _strength_chart(rows, strengths, f"{len(x)} rows, {student.width} of {student.teacher_width} units"),
+    )
+
+
+def _strength_line(rows: Sequence[dict[str, Any]], strength: float) -> list[str]:
+    key = None if math.isinf(strength) else strength
+    names = ("error", "printed_error", "slowest_pole", "settled")
+    numbers = [f"{mean_at(rows, 'strength', key, name):.4g}" for name in names]
+    return ["∞ (in time λt)" if key is None else f"{strength:g}", *numbers]
+
+
+def _strength_chart(rows: Sequence[dict[str, Any]], strengths: Sequence[float], setting: str) -> Chart:
     finite = [strength for strength in strengths if 0 < strength < math.inf]
     timed = [strength for strength in strengths if strength < math.inf]
+    poles, errors = ([mean_at(rows, "strength", s, name) for s in timed] for name in ("slowest_pole", "error"))
     panels = [
         Panel(
             f"λ from {min(timed):g} to {max(timed):g}, joined in order",
-            [
-                Series(
-                    "true limit",
-                    [mean_at(rows, "strength", strength, "slowest_pole") for strength in timed],
-                    [mean_at(rows, "strength", strength, "error") for strength in timed],
-                    role="soft",
-                )
-            ],
+            [Series("true limit", poles, errors, role="soft")],
             "slowest active pole (faster →)",
             "mean (y − f)² at the end",
             log_x=True,
         ),
         Panel(
-            f"{len(x)} rows, {student.width} of {student.teacher_width} units",
+            setting,
             [
                 _banded("true limit", finite, rows, "strength", "error", "soft"),
                 _banded("as printed", finite, rows, "strength", "printed_error", "paper", dashed=True),
@@ -163,44 +257,23 @@ def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], stu
             log_x=True,
         ),
     ]
-    lines = []
-    for strength in strengths:
-        key = None if math.isinf(strength) else strength
-        numbers = [
-            mean_at(rows, "strength", key, name) for name in ("error", "printed_error", "slowest_pole", "settled")
-        ]
-        lines.append(["∞ (in time λt)" if key is None else f"{strength:g}", *(f"{number:.4g}" for number in numbers)])
-    means = [mean_at(rows, "strength", strength, "error") for strength in sorted(timed)]
-    times = [mean_at(rows, "strength", strength, "settled") for strength in sorted(timed)]
-    rising = all(later >= earlier - 1e-12 for earlier, later in pairwise(means))
-    quicker = all(later <= earlier for earlier, later in pairwise(times))
-    return Sweep(
-        rows,
-        {"error_rises": rising, "settles_sooner": quicker},
-        f"{len(x)} rows, {student.width} of {student.teacher_width} units: the end along λ, mean of {SEEDS} seeds",
-        ["λ", "mean (y − f)²", "as printed", "slowest active pole", "settled after"],
-        lines,
-        [
-            f"The error {'rises with λ, as section 2.7 says' if rising else 'does not rise with λ everywhere'}.",
-            f"The student {'settles sooner' if quicker else 'does not always settle sooner'} with larger λ (a tenth of "
-            "its way left).",
-        ],
-        Chart("strength", "What λ trades: speed against error",
-              f"Means of {SEEDS} seeds; bands from smallest to largest.", panels, share_y=False),
-    )  # fmt: skip
+    caption = f"Means of {SEEDS} seeds; bands from smallest to largest."
+    return Chart("strength", "What λ trades: speed against error", caption, panels, share_y=False)
 
 
-def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], student: Student) -> Sweep:
-    """Starts moved away from the known units by shift × scale × N(0, 1): what giving up Assumption 4 costs."""
-    require(len(shifts) >= 2, f"distances must be at least two, got {len(shifts)}")
+def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], student: SweepStudent) -> Sweep:
+    """Initializations moved away from the known units by shift × init_scale × N(0, 1), which violates Assumption 4."""
+    require(len(shifts) >= 2, f"distances must contain at least two values, got {len(shifts)}")
     require(max(shifts) <= SCALES[1], f"distances must be at most {SCALES[1]:g}, got {max(shifts)}")
     rows = []
     for seed in student.seeds:
-        near = student.knowing(x, y, seed)
-        noise, _ = draw_privileged_start(student.width, x.shape[1], student.scale, seed + 1000)
+        near = student.informed(x, y, seed)
+        noise, _ = draw_privileged_init(student.width, x.shape[1], student.init_scale, seed + 1000)
         for shift in shifts:
             moved = replace(near, hidden=near.hidden + shift * noise)
-            dynamics, run, predicted, deviation = predict_and_train(moved, x, y, student.iterations, student.step)
+            dynamics, run, predicted, deviation = predict_and_train(
+                moved, x, y, student.iterations, student.learning_rate
+            )
             problem = dynamics.problem
             away = float((problem.privileged - problem.features).norm(dim=1).max())
             rows.append(
@@ -239,31 +312,31 @@ def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], studen
     return Sweep(
         rows,
         {},
-        f"{len(x)} rows, {student.width} units, λ = {student.strength:g}: starts moved away, mean of {SEEDS} seeds",
+        f"{len(x)} rows, {student.width} units, λ = {student.strength:g}: moved initializations, mean of {SEEDS} seeds",
         ["shift", "‖φ_k − f_k(0)‖", "limit", "predicted", "simulated", "deviation"],
         [[f"{s:g}", *(f"{mean_at(rows, 'shift', s, name):.3g}" for name in names)] for s in shifts],
-        [f"The prediction misses by {first:.2%} of ‖f(0) − y‖ at shift {shifts[0]:g}, {last:.2%} at {shifts[-1]:g}."],
-        Chart("distance", "Starts away from what is known (Assumption 4 given up)",
+        [f"The prediction deviates by {first:.2%} of ‖f(0) − y‖ at shift {shifts[0]:g}, {last:.2%} at {shifts[-1]:g}."],
+        Chart("distance", "Initializations away from the known units (without Assumption 4)",
               f"Means of {SEEDS} seeds; bands from smallest to largest.", panels, share_y=False),
     )  # fmt: skip
 
 
 def fitted_power(rows: Sequence[dict[str, Any]]) -> float:
-    """The power of m with which deviations fall, by least squares on a double logarithmic scale."""
+    """The power of m with which deviations decrease, by least squares on logarithmic scales."""
     widths, deviations = (np.log([row[name] for row in rows]) for name in ("width", "deviation"))
     return float(np.polyfit(widths, deviations, 1)[0])
 
 
-def mean_at(rows: Sequence[dict[str, Any]], key: str, place: Any, name: str) -> float:
-    """Mean of `name` over the rows whose `key` is `place`."""
-    return float(np.mean([row[name] for row in rows if row[key] == place]))
+def mean_at(rows: Sequence[dict[str, Any]], key: str, value: Any, name: str) -> float:
+    """Mean of `name` over the rows whose `key` is `value`."""
+    return float(np.mean([row[name] for row in rows if row[key] == value]))
 
 
 def _banded(
-    name: str, places: Sequence[Any], rows: Sequence[dict[str, Any]], key: str, value: str, role: str, **options: Any
+    name: str, points: Sequence[Any], rows: Sequence[dict[str, Any]], key: str, value: str, role: str, **options: Any
 ) -> Series:
-    """Means over seeds at the places, from the smallest to the largest seed."""
-    held = [[row[value] for row in rows if row[key] == place] for place in places]
-    means = [float(np.mean(part)) for part in held]
-    return Series(name, list(places), means, [min(part) for part in held], [max(part) for part in held],
-                  role=role, **options)  # fmt: skip
+    """Means over seeds at the points, with a band from the smallest to the largest value."""
+    values = [[row[value] for row in rows if row[key] == point] for point in points]
+    means = [float(np.mean(part)) for part in values]
+    low, high = [min(part) for part in values], [max(part) for part in values]
+    return Series(name, list(points), means, low, high, role=role, **options)

@@ -1,17 +1,17 @@
 """The cells of Table 1, stage by stage: teachers, choice of settings on validation data, the test.
 
-    teach    a teacher for every seed, on each of the two sets; its logits on the training images are kept
-    choose   every setting of every protocol and arm, on tuning seeds; only the validation images are looked at
-    test     the settings chosen, on fresh seeds: the only students that ever see the test images
+    teach    one teacher per seed on each of the data sets; its logits on the training images are stored
+    choose   every setting of every protocol and arm, on tuning seeds; only the validation images are used
+    test     the chosen settings on new seeds: the only students that are evaluated on the test images
 
-For the primary protocol settings are chosen twice: freely, and for every radius separately (one radius for both arms).
+For the primary protocol, settings are chosen twice: freely, and for every radius separately (one radius for both arms).
 """
 
 from collections.abc import Iterator
 from typing import Literal
 
-from softlabel.lab import Bundle, Results, Settings
-from softlabel.studies.table1.settings import PRIMARY, Protocol, Table1, Teaching, cost
+from softlabel.lab.cells import Bundle, Settings, StageResults
+from softlabel.studies.table1.settings import PRIMARY, Protocol, Table1Settings, Teaching, cost
 
 Arm = Literal["hard", "soft"]
 ARMS: tuple[Arm, ...] = ("hard", "soft")
@@ -19,15 +19,15 @@ TUNING_SEEDS_FROM = 1_000_000
 
 
 class TeacherCell(Settings):
-    """One teacher on one set."""
+    """One teacher on one data set."""
 
     leave_out: tuple[int, ...]
     seed: int
     teaching: Teaching
 
 
-class StudentCell(Settings):
-    """One student on one set: which stage it belongs to, which protocol, and what it was given to train with."""
+class Table1Cell(Settings):
+    """One student on one data set: its stage, its protocol, and the settings it is trained with."""
 
     stage: Literal["choose", "test"]
     protocol: str
@@ -35,27 +35,29 @@ class StudentCell(Settings):
     width: int
     arm: Arm
     seed: int
-    start: str
+    init: str
     radius: float | None
     temperature: float | None
-    step: float
+    learning_rate: float
 
     @property
     def choice(self) -> tuple[str, float | None, float | None, float]:
-        """What was chosen for it: start, radius, temperature, step."""
-        return self.start, self.radius, self.temperature, self.step
+        """The settings that are chosen on validation data: init, radius, temperature, learning rate."""
+        return self.init, self.radius, self.temperature, self.learning_rate
 
 
-def run_seeds(settings: Table1) -> range:
+def run_seeds(settings: Table1Settings) -> range:
+    """Seeds of the test."""
     return range(settings.seed, settings.seed + settings.runs)
 
 
-def tuning_seeds(settings: Table1) -> range:
+def tuning_seeds(settings: Table1Settings) -> range:
+    """Seeds with which settings are chosen."""
     first = settings.seed + TUNING_SEEDS_FROM
     return range(first, first + settings.tuning_seeds)
 
 
-def teacher_bundles(settings: Table1, results: Results) -> list[Bundle]:
+def teacher_bundles(settings: Table1Settings, results: StageResults) -> list[Bundle]:
     """Teachers of all seeds, as many together as a bundle holds."""
     together = max(1, settings.bundle_neurons // settings.teacher.width)
     seeds = [*run_seeds(settings), *tuning_seeds(settings)]
@@ -70,7 +72,7 @@ def teacher_bundles(settings: Table1, results: Results) -> list[Bundle]:
     ]
 
 
-def choice_bundles(settings: Table1, results: Results) -> list[Bundle]:
+def choice_bundles(settings: Table1Settings, results: StageResults) -> list[Bundle]:
     """Every setting that may be chosen, on the tuning seeds."""
     bundles = []
     for protocol in settings.protocols:
@@ -86,16 +88,16 @@ def choice_bundles(settings: Table1, results: Results) -> list[Bundle]:
     return bundles
 
 
-def final_bundles(settings: Table1, results: Results) -> list[Bundle]:
-    """The chosen settings on fresh seeds."""
+def final_bundles(settings: Table1Settings, results: StageResults) -> list[Bundle]:
+    """The chosen settings on new seeds."""
     choices = Choices(settings, results)
     bundles = []
     for protocol in settings.protocols:
         for leave_out in settings.leave_out:
-            cells: dict[str, StudentCell] = {}
+            cells: dict[str, Table1Cell] = {}
             for width in settings.widths:
                 for arm in ARMS:
-                    for chosen in choices.all_of(protocol, leave_out, width, arm):
+                    for chosen in choices.tested(protocol, leave_out, width, arm):
                         for seed in run_seeds(settings):
                             cell = chosen.model_copy(update={"stage": "test", "seed": seed})
                             cells[cell.key] = cell
@@ -104,42 +106,42 @@ def final_bundles(settings: Table1, results: Results) -> list[Bundle]:
 
 
 class Choices:
-    """Which settings did best on the validation images, on average over the tuning seeds; the first among equals."""
+    """The settings with the best mean validation accuracy over the tuning seeds; the first of equals."""
 
-    def __init__(self, settings: Table1, results: Results) -> None:
+    def __init__(self, settings: Table1Settings, results: StageResults) -> None:
         self.settings = settings
         self._accuracy: dict[tuple, dict[tuple, list[float]]] = {}
-        for cell, outcome in results["choose"]:
-            place = (cell.protocol, cell.leave_out, cell.width, cell.arm)
-            self._accuracy.setdefault(place, {}).setdefault(cell.choice, []).append(outcome.metrics["validation"])
+        for cell, result in results["choose"]:
+            row = (cell.protocol, cell.leave_out, cell.width, cell.arm)
+            self._accuracy.setdefault(row, {}).setdefault(cell.choice, []).append(result.metrics["validation"])
 
     def validation(self, protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm) -> dict[tuple, float]:
-        """Mean validation accuracy of every choice (start, radius, temperature, step)."""
-        found = self._accuracy[(protocol.name, leave_out, width, arm)]
-        return {choice: sum(values) / len(values) for choice, values in found.items()}
+        """Mean validation accuracy of every choice (init, radius, temperature, learning rate)."""
+        accuracies = self._accuracy[(protocol.name, leave_out, width, arm)]
+        return {choice: sum(values) / len(values) for choice, values in accuracies.items()}
 
     def best(
         self, protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm, radius: float | str | None = "any"
-    ) -> StudentCell:
+    ) -> Table1Cell:
         """The best choice, of all or with this radius."""
-        found = self.validation(protocol, leave_out, width, arm)
-        candidates = {choice: value for choice, value in found.items() if radius in ("any", choice[1])}
-        start, chosen_radius, temperature, step = max(candidates, key=lambda choice: candidates[choice])
-        return StudentCell(
+        means = self.validation(protocol, leave_out, width, arm)
+        candidates = {choice: mean for choice, mean in means.items() if radius in ("any", choice[1])}
+        init, chosen_radius, temperature, learning_rate = max(candidates, key=lambda choice: candidates[choice])
+        return Table1Cell(
             stage="test",
             protocol=protocol.name,
             leave_out=leave_out,
             width=width,
             arm=arm,
             seed=0,
-            start=start,
+            init=init,
             radius=chosen_radius,
             temperature=temperature,
-            step=step,
+            learning_rate=learning_rate,
         )
 
-    def all_of(self, protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm) -> Iterator[StudentCell]:
-        """Everything that goes to the test: the free choice, and for the primary protocol one for every radius."""
+    def tested(self, protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm) -> Iterator[Table1Cell]:
+        """Every choice that is tested: the free choice, and for the primary protocol one for every radius."""
         yield self.best(protocol, leave_out, width, arm)
         if protocol.name == PRIMARY:
             for radius in protocol.all_radii:
@@ -147,37 +149,37 @@ class Choices:
 
 
 def set_name(leave_out: tuple[int, ...]) -> str:
-    """A set by what it leaves out, as the paper names it."""
+    """A data set by the classes it leaves out, as the paper names it."""
     return f"all except {','.join(map(str, leave_out))}" if leave_out else "all digits"
 
 
-def _grid(protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm, seed: int) -> Iterator[StudentCell]:
+def _grid(protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm, seed: int) -> Iterator[Table1Cell]:
     pairs: list[tuple[float | None, float]]
     if arm == "soft":
-        pairs = [(temperature, step) for temperature in protocol.temperatures for step in protocol.soft_steps]
+        pairs = [(temperature, eta) for temperature in protocol.temperatures for eta in protocol.soft_learning_rates]
     else:
-        pairs = [(None, step) for step in protocol.hard_steps]
-    for start in protocol.starts:
+        pairs = [(None, eta) for eta in protocol.hard_learning_rates]
+    for init in protocol.inits:
         for radius in protocol.all_radii:
-            for temperature, step in pairs:
-                yield StudentCell(
+            for temperature, learning_rate in pairs:
+                yield Table1Cell(
                     stage="choose",
                     protocol=protocol.name,
                     leave_out=leave_out,
                     width=width,
                     arm=arm,
                     seed=seed,
-                    start=start,
+                    init=init,
                     radius=radius,
                     temperature=temperature,
-                    step=step,
+                    learning_rate=learning_rate,
                 )
 
 
 def _bundles(
-    settings: Table1, protocol: Protocol, leave_out: tuple[int, ...], cells: list[StudentCell]
+    settings: Table1Settings, protocol: Protocol, leave_out: tuple[int, ...], cells: list[Table1Cell]
 ) -> Iterator[Bundle]:
-    """Cells of one protocol and set in bundles of about equal size."""
+    """Cells of one protocol and data set in bundles of about equal size."""
     neurons = sum(cell.width for cell in cells)
     count = max(1, round(neurons / settings.bundle_neurons))
     for number in range(count):

@@ -1,14 +1,14 @@
-"""What Table 1 is run with: the paper's task and sizes, and everything it leaves open, in three sizes of run."""
+"""Settings of Table 1: the paper's task and sizes, everything the paper leaves open, and three presets."""
 
 import math
 from typing import Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from softlabel.data import load
+from softlabel.data.loading import load_raw
 from softlabel.data.rules import binary_rule
 from softlabel.lab import Settings
-from softlabel.networks.starts import check_start
+from softlabel.networks.initialization import check_init
 
 PRIMARY = "pgd"
 RADII = (12.5, 25.0, 50.0, 100.0, 200.0, 400.0)
@@ -16,33 +16,33 @@ TEMPERATURES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 class Protocol(Settings):
-    """How students are trained, and the settings each arm may choose from on validation data.
+    """How students are trained, and the settings from which each arm chooses on validation data.
 
-    Both arms have the same number of settings to choose from: the soft arm's temperatures are matched by further steps
-    of the hard arm. Weights kept are those of the epoch with the smallest validation error, in both arms.
+    Both arms choose from the same number of settings: the soft arm's temperatures are matched by additional learning
+    rates of the hard arm. Both arms keep the weights of the epoch with the smallest validation error.
     """
 
     name: str
     about: str
-    optimiser: Literal["gradient", "adam"] = "gradient"
+    optimizer: Literal["gradient", "adam"] = "gradient"
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     epochs: int = Field(ge=1)
-    starts: tuple[str, ...] = Field(default=("symmetric",), min_length=1)
+    inits: tuple[str, ...] = Field(default=("symmetric",), min_length=1)
     train_output: bool = False
     biases: bool = False
     radii: tuple[PositiveFloat, ...]
     without_projection: bool = True
     temperatures: tuple[PositiveFloat, ...] = Field(min_length=1)
-    soft_steps: tuple[PositiveFloat, ...] = Field(min_length=1)
-    hard_steps: tuple[PositiveFloat, ...] = Field(min_length=1)
+    soft_learning_rates: tuple[PositiveFloat, ...] = Field(min_length=1)
+    hard_learning_rates: tuple[PositiveFloat, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _equal_budgets(self) -> Self:
-        soft, hard = len(self.temperatures) * len(self.soft_steps), len(self.hard_steps)
+    def _equal_choices(self) -> Self:
+        soft, hard = len(self.temperatures) * len(self.soft_learning_rates), len(self.hard_learning_rates)
         if soft != hard:
             raise ValueError(
-                f"protocol '{self.name}': the soft arm has {soft} settings (temperatures × soft_steps), the hard arm "
-                f"{hard} (hard_steps); both must have the same number"
+                f"protocol '{self.name}': the soft arm has {soft} settings (temperatures × soft_learning_rates), the "
+                f"hard arm {hard} (hard_learning_rates); both must have the same number"
             )
         if not self.radii and not self.without_projection:
             raise ValueError(f"protocol '{self.name}': no radius to train with; give radii or without_projection")
@@ -60,19 +60,51 @@ class Teaching(Settings):
     width: int = Field(default=512, ge=1)
     epochs: int = Field(default=15, ge=1)
     patience: int = Field(default=15, ge=1)
-    step: float = Field(default=0.03, gt=0)
-    start: str = "he"
+    learning_rate: float = Field(default=0.03, gt=0)
+    init: str = "he"
     train_output: bool = True
     biases: bool = True
 
     @model_validator(mode="after")
-    def _start(self) -> Self:
-        check_start(self.start, self.width)
+    def _check_init(self) -> Self:
+        check_init(self.init, self.width)
         return self
 
 
-class Table1(Settings):
-    """Settings of the study."""
+class Table1Settings(Settings):
+    """Settings of the study of Table 1.
+
+    Parameters
+    ----------
+    data, task : str
+        The data set, and the rule that makes it binary.
+    leave_out : tuple of tuple of int
+        One data set per entry, without the classes of the entry.
+    widths : tuple of int
+        Neurons of the students.
+    batch_size : int
+        Batch size of all trainings.
+    seed : int
+        First seed of the test; the others follow.
+    validation_share : float
+        Share of the training images that is used for validation.
+    test_share : float
+        Share of the images that is used for the test, for data without a test set.
+    tuning_seeds : int
+        Number of seeds with which settings are chosen.
+    runs : int
+        Number of seeds of the test.
+    teacher : Teaching
+        How the teachers are trained.
+    protocols : tuple of Protocol
+        How the students are trained; one of them is named "pgd".
+    bundle_neurons : int
+        Approximate number of neurons that are trained together.
+    confidence : float
+        Confidence of the intervals.
+    equivalence : float
+        A gap within ± this number of percentage points does not matter.
+    """
 
     data: str = "mnist"
     task: str = "label>4"
@@ -101,20 +133,20 @@ class Table1(Settings):
     def _students(self) -> Self:
         for name, values in (("widths", self.widths), ("leave_out", self.leave_out)):
             if len(set(values)) < len(values):
-                raise ValueError(f"{name} must be different from each other, got {list(values)}")
-        for start in {start for protocol in self.protocols for start in protocol.starts}:
+                raise ValueError(f"{name} must not contain duplicates, got {list(values)}")
+        for init in {init for protocol in self.protocols for init in protocol.inits}:
             for width in self.widths:
-                check_start(start, width)
+                check_init(init, width)
         return self
 
     def check_data(self) -> None:
-        """Raise unless the data can be had and both sides of the task are among them, whatever is left out."""
+        """Raise unless the data are available and contain both sides of the task, whatever classes are left out."""
         for names in self.leave_out:
-            dataset = load(self.data, leave_out=list(names) or None)
+            dataset = load_raw(self.data, leave_out=list(names) or None)
             binary_rule(self.task, dataset.labels, dataset.classes)
 
-    def on_digits(self) -> "Table1":
-        """The same study on scikit-learn's digits: fortieth part of the images, so more passes over them."""
+    def on_digits(self) -> "Table1Settings":
+        """The same study on scikit-learn's digits, a fortieth of the images: smaller batches, more epochs."""
         return self.model_copy(
             update={
                 "data": "digits",
@@ -125,11 +157,12 @@ class Table1(Settings):
         )
 
     def protocol(self, name: str) -> Protocol:
+        """The protocol of this name."""
         return next(protocol for protocol in self.protocols if protocol.name == name)
 
 
-def steps(low: float, high: float, count: int) -> tuple[float, ...]:
-    """So many steps from low to high, each as many times the last, to two digits."""
+def learning_rates(low: float, high: float, count: int) -> tuple[float, ...]:
+    """A geometric sequence of `count` learning rates from low to high, to two digits."""
     if count == 1:
         return (low,)
     ratio = (high / low) ** (1 / (count - 1))
@@ -137,58 +170,61 @@ def steps(low: float, high: float, count: int) -> tuple[float, ...]:
 
 
 def primary(
-    epochs: int, radii: tuple[float, ...], temperatures: tuple[float, ...], soft_steps: tuple[float, ...]
+    epochs: int, radii: tuple[float, ...], temperatures: tuple[float, ...], soft_learning_rates: tuple[float, ...]
 ) -> Protocol:
-    """The paper's own model and method: output signs fixed, no biases, projected gradient descent."""
+    """The model and method of the paper: output signs fixed, no biases, projected gradient descent."""
     return Protocol(
         name=PRIMARY,
-        about="theory's model (no biases, output signs fixed, symmetric start), mini-batch projected gradient descent",
+        about="the model of the theory (no biases, output signs fixed, symmetric initialization), mini-batch projected "
+        "gradient descent",
         epochs=epochs,
         radii=radii,
         temperatures=temperatures,
-        soft_steps=soft_steps,
-        hard_steps=steps(soft_steps[0] / 10, soft_steps[-1], len(temperatures) * len(soft_steps)),
+        soft_learning_rates=soft_learning_rates,
+        hard_learning_rates=learning_rates(
+            soft_learning_rates[0] / 10, soft_learning_rates[-1], len(temperatures) * len(soft_learning_rates)
+        ),
     )
 
 
-def further(epochs: int) -> tuple[Protocol, ...]:
-    """Other ways to train, each named, to see how near the paper's cells any of them comes."""
+def other_protocols(epochs: int) -> tuple[Protocol, ...]:
+    """Other ways to train, to see how close any of them comes to the paper's numbers."""
     grid = {
         "temperatures": (1.0, 4.0, 8.0, 16.0),
-        "soft_steps": (50.0, 150.0),
-        "hard_steps": steps(10.0, 300.0, 8),
+        "soft_learning_rates": (50.0, 150.0),
+        "hard_learning_rates": learning_rates(10.0, 300.0, 8),
     }
-    adam = {"soft_steps": (0.03, 0.1), "hard_steps": steps(0.005, 0.3, 8)}
+    adam = {"soft_learning_rates": (0.03, 0.1), "hard_learning_rates": learning_rates(0.005, 0.3, 8)}
     radii = (200.0,)
     return (
         Protocol(
             name="longer",
-            about=f"as pgd, {4 * epochs} epochs in place of {epochs}",
+            about=f"as pgd, {4 * epochs} epochs instead of {epochs}",
             epochs=4 * epochs,
             radii=radii,
             **grid,
         ),
         Protocol(
             name="schedule",
-            about=f"as pgd, {2 * epochs} epochs, the step falls to 0 by a cosine",
+            about=f"as pgd, {2 * epochs} epochs, cosine schedule of the learning rate",
             schedule="cosine",
             epochs=2 * epochs,
             radii=radii,
             **grid,
         ),
         Protocol(
-            name="starts",
-            about="as schedule, from unpaired starts (gaussian, he, glorot; chosen on validation data)",
+            name="initializations",
+            about="as schedule, with unpaired initializations (gaussian, he, glorot; chosen on validation data)",
             schedule="cosine",
             epochs=2 * epochs,
-            starts=("gaussian", "he", "glorot"),
+            inits=("gaussian", "he", "glorot"),
             radii=(),
             **grid,
         ),
         Protocol(
             name="adam",
-            about=f"theory's model without projection, Adam, {2 * epochs} epochs, the step falls to 0 by a cosine",
-            optimiser="adam",
+            about=f"the model of the theory without projection, Adam, {2 * epochs} epochs, cosine schedule",
+            optimizer="adam",
             schedule="cosine",
             epochs=2 * epochs,
             radii=(),
@@ -196,11 +232,11 @@ def further(epochs: int) -> tuple[Protocol, ...]:
         ),
         Protocol(
             name="trainable-output",
-            about="not the paper's model: output layer and biases learn too; Adam as above",
-            optimiser="adam",
+            about="not the model of the paper: output layer and biases are trained too; Adam as above",
+            optimizer="adam",
             schedule="cosine",
             epochs=2 * epochs,
-            starts=("symmetric", "he"),
+            inits=("symmetric", "he"),
             train_output=True,
             biases=True,
             radii=(),
@@ -210,31 +246,31 @@ def further(epochs: int) -> tuple[Protocol, ...]:
 
 
 PRESETS = {
-    "quick": Table1(
+    "quick": Table1Settings(
         tuning_seeds=1,
         runs=3,
         teacher=Teaching(epochs=5),
         protocols=(primary(10, (25.0, 50.0, 100.0), (4.0, 16.0), (30.0, 100.0)),),
     ),
-    "standard": Table1(
+    "standard": Table1Settings(
         tuning_seeds=2,
         runs=10,
         protocols=(
             primary(20, RADII, TEMPERATURES, (30.0, 100.0, 300.0)),
-            *further(20),
+            *other_protocols(20),
         ),
     ),
-    "paper": Table1(
+    "paper": Table1Settings(
         tuning_seeds=5,
         runs=30,
         protocols=(
             primary(60, RADII, TEMPERATURES, (10.0, 30.0, 100.0, 300.0)),
-            *further(60),
+            *other_protocols(60),
         ),
     ),
 }
 
 
 def cost(neurons: int, epochs: int) -> float:
-    """Relative cost of training so many neurons; a bundle has a fixed part too."""
+    """Relative cost of training a bundle of this many neurons."""
     return epochs * math.sqrt(neurons**2 + 100.0**2)

@@ -1,0 +1,122 @@
+"""The page of Figure 1."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from softlabel.report.charts import Chart, Panel, Series
+from softlabel.report.citations import citations
+from softlabel.report.page import Cell, Page, Table
+from softlabel.studies.figure1.result import ARMS, NAMES, Figure1Result, NetworkFamily, SeedInterval
+from softlabel.studies.figure1.settings import Figure1Settings
+
+QUESTION = (
+    "Do harder data gain more from soft labels? Deep students on CIFAR-10 cats and dogs with Gaussian noise (Mandal, "
+    "Lin and Srikant, section 4)."
+)
+
+
+def page(result: Figure1Result, environment: Mapping[str, Any] | None, command: str) -> Page:
+    """The page of a run."""
+    settings = result.settings
+    return Page(
+        title="Noisy images, deep students: Figure 1",
+        question=QUESTION,
+        answer=result.summary,
+        tables=[noise_table(result)],
+        charts=[noise_chart(result)],
+        extra_tables=[_other_metrics(result)],
+        method=_method(settings),
+        settings=settings.model_dump(mode="json"),
+        environment=environment,
+        command=command,
+        citations=citations("figure1", settings.data),
+    )
+
+
+def _method(settings: Figure1Settings) -> list[str]:
+    side = "both sides, with the factor T²" if settings.temperature_on == "both" else "the labels only"
+    return [
+        f"Images of both classes, split 80/10/10 by each seed; noise of standard deviation σ in pixels [0, 1] is added "
+        f"once to all splits, so that the teacher sees the same data. {settings.runs} seeds.",
+        f"Networks with {settings.width_multiplier:g} times the full number of channels; Adam, learning rate "
+        f"{settings.learning_rate:g}, weight decay {settings.vgg_weight_decay:g} (VGG) and "
+        f"{settings.resnet_weight_decay:g} (ResNet), batch size {settings.batch_size}, at most {settings.epochs} "
+        f"epochs, stopped after {settings.patience} without a better validation accuracy; the best weights are tested "
+        "once.",
+        f"Soft labels: the teacher's logits on the training images, temperature {settings.temperature:g} on {side}, "
+        f"weight {settings.soft_share:g}. Both arms have the same initialization, order, epochs and patience.",
+        "Primary endpoint, fixed before running: the slope of the paired gap on σ, one per seed, with the Student "
+        f"interval of their mean ({settings.confidence:.0%}). Each family is judged separately.",
+    ]
+
+
+def _ends(value: SeedInterval, digits: str = ".2f") -> Cell:
+    return Cell(f"{value.mean:{digits}}", f"{value.low:{digits}} … {value.high:{digits}}")
+
+
+def noise_table(result: Figure1Result) -> Table:
+    """Accuracies and gaps of every family at every noise level."""
+    rows: list[list[Cell | str]] = []
+    for family in result.families:
+        tone = {"holds": "good", "does not hold": "bad"}.get(family.verdict, "muted")
+        for index, level in enumerate(family.levels):
+            name = NAMES[family.name] if index == 0 else ""
+            accuracies = [_ends(level.arms[arm]) for arm in ARMS]
+            slope = [_ends(family.slope, "+.2f"), Cell(family.verdict, "", tone)] if index == 0 else ["", ""]
+            rows.append([name, f"{level.noise:g}", *accuracies, _ends(level.gap, "+.2f"), *slope])
+    return Table(
+        "Test accuracy against noise",
+        f"Claim: harder data gain more. Per cent, means over seeds with {result.settings.confidence:.0%} intervals; "
+        "the slope is the change of the gap per 0.1 of noise.",
+        ["", "noise σ", *ARMS, "soft − hard", "slope", "claim"],
+        rows,
+    )
+
+
+def _other_metrics(result: Figure1Result) -> Table:
+    metrics = (("calibration_error", ".3f"), ("agreement", ".3f"), ("epochs", ".1f"))
+    rows: list[list[Cell | str]] = []
+    for family in result.families:
+        for level in result.settings.levels:
+            line: list[Cell | str] = [NAMES[family.name], f"{level:g}"]
+            for metric, digits in metrics:
+                arms = ARMS if metric != "agreement" else ("hard", "soft")
+                line += [f"{result.mean_of(family.name, arm, metric, level):{digits}}" for arm in arms]
+            rows.append(line)
+    return Table(
+        "Calibration, agreement with the teacher, epochs",
+        "Means over seeds: expected calibration error, share of the test images on which student and teacher agree, "
+        "epochs of training. " + _parameters(result.families),
+        ["", "noise σ", "calibration: teacher", "hard", "soft", "agreement: hard", "soft", "epochs: teacher", "hard",
+         "soft"],
+        rows,
+    )  # fmt: skip
+
+
+def _parameters(families: Sequence[NetworkFamily]) -> str:
+    parts = [
+        f"{NAMES[family.name]}: {family.parameters['teacher']:,} and {family.parameters['soft']:,}"
+        for family in families
+    ]
+    return f"Parameters of teacher and student: {'; '.join(parts)}."
+
+
+def noise_chart(result: Figure1Result) -> Chart:
+    """Accuracy of every arm and the gap, against the noise level."""
+    noise = list(result.settings.levels)
+    above, below = [], []
+    for family in result.families:
+        series = []
+        for arm in ARMS:
+            values = [level.arms[arm] for level in family.levels]
+            series.append(_series(arm, noise, values, arm))
+        above.append(Panel(NAMES[family.name], series, "noise σ", "test accuracy, %"))
+        gaps = [level.gap for level in family.levels]
+        title = f"gap (harder data gain more: {family.verdict})"
+        below.append(Panel(title, [_series("soft − hard", noise, gaps, "extra")], "noise σ", "points", zero_line=True))
+    caption = "Means over seeds with intervals; below, the paired gap."
+    return Chart("figure1", "Accuracy under Gaussian noise", caption, [*above, *below], columns=len(result.families))
+
+
+def _series(name: str, x: list[float], values: Sequence[SeedInterval], role: str) -> Series:
+    return Series(name, x, [v.mean for v in values], [v.low for v in values], [v.high for v in values], role=role)

@@ -1,0 +1,103 @@
+"""Settings of Figure 1 (Mandal, section 4), and three presets."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from softlabel.data.loading import load_raw
+from softlabel.data.rules import class_pair
+from softlabel.errors import require
+from softlabel.lab import Settings
+
+FAMILIES = {"vgg": ("vgg8+3", "vgg2+3"), "resnet": ("resnet20", "resnet8")}  # teacher, student
+
+
+class Figure1Settings(Settings):
+    """Settings of the study of Figure 1.
+
+    Parameters
+    ----------
+    data, classes : str
+        The data set, and the two classes of it.
+    rows : int, optional
+        Number of images. Default: all of both classes.
+    families : tuple of {"vgg", "resnet"}
+        The families of networks.
+    levels : tuple of float
+        Standard deviations of the noise, for pixels from 0 to 1.
+    width_multiplier : float
+        Multiplier of the channels and units of every network.
+    epochs, patience : int
+        Maximum number of epochs, and epochs without improvement after which a training stops.
+    batch_size : int
+        Batch size.
+    learning_rate : float
+        Learning rate of Adam.
+    vgg_weight_decay, resnet_weight_decay : float
+        Weight decay (L2 penalty) of each family, as in the papers that introduced it.
+    temperature : float
+        Temperature of the soft labels.
+    temperature_on : {"both", "labels"}
+        Whether the student's logits are divided by the temperature too.
+    soft_share : float
+        Weight of the soft term; the hard term has the rest.
+    precision : {"auto", "float32", "bfloat16"}
+        Precision of the training.
+    device : str
+        PyTorch device.
+    runs, seed : int
+        Number of seeds, and the first of them.
+    confidence : float
+        Confidence of the intervals.
+    """
+
+    data: str = "cifar10"
+    classes: str = "cat,dog"
+    rows: int | None = Field(default=None, ge=20)
+    families: tuple[Literal["vgg", "resnet"], ...] = ("vgg", "resnet")
+    levels: tuple[float, ...]
+    width_multiplier: float = Field(gt=0)
+    epochs: int = Field(default=100, ge=1)
+    patience: int = Field(default=20, ge=1)
+    batch_size: int = Field(default=128, ge=1)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    vgg_weight_decay: float = Field(default=5e-4, ge=0)
+    resnet_weight_decay: float = Field(default=1e-4, ge=0)
+    temperature: float = Field(default=4.0, gt=0)
+    temperature_on: Literal["both", "labels"] = "both"
+    soft_share: float = Field(default=1.0, gt=0, le=1)
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    device: str = "cpu"
+    runs: int = Field(ge=2)
+    seed: int = Field(default=0, ge=0)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+
+    @model_validator(mode="after")
+    def _levels(self) -> Self:
+        if len(self.levels) < 2 or list(self.levels) != sorted(set(self.levels)) or self.levels[0] < 0:
+            raise ValueError(f"levels must be at least two increasing numbers, none negative; got {self.levels}")
+        if not self.families or len(set(self.families)) != len(self.families):
+            raise ValueError(f"families must name one or both families, each once; got {self.families}")
+        return self
+
+    def check_data(self) -> None:
+        """Raise unless both classes are available as images."""
+        dataset = load_raw(self.data, classes=self.classes)
+        require(dataset.image_shape is not None, f"data '{self.data}' are not images; choose another data set")
+        class_pair(self.classes, dataset.classes)
+
+    def weight_decay(self, family: str) -> float:
+        """Weight decay of a family."""
+        return self.vgg_weight_decay if family == "vgg" else self.resnet_weight_decay
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the runs."""
+        return range(self.seed, self.seed + self.runs)
+
+
+PRESETS = {
+    "quick": Figure1Settings(rows=2000, levels=(0.0, 0.3), width_multiplier=0.125, epochs=10, patience=5, runs=2),
+    "standard": Figure1Settings(levels=(0.0, 0.1, 0.2, 0.4), width_multiplier=0.25, epochs=24, patience=6, runs=5),
+    "paper": Figure1Settings(levels=(0.0, 0.05, 0.1, 0.2, 0.3, 0.4), width_multiplier=1.0, runs=10),
+}

@@ -1,0 +1,184 @@
+"""The result of Figures 1 to 6: which of their claims hold, by paired comparisons over seeds with intervals."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from softlabel.lab.cells import StageResults
+from softlabel.lab.study import Result
+from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FigureVerdict = Literal["holds", "holds partly", "does not hold", "open"]
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """One statement "this is smaller than that": both means, and the interval of that − this, paired by seed."""
+
+    says: str
+    this: float
+    that: float
+    low: float
+    high: float
+
+    @property
+    def holds(self) -> bool | None:
+        """True or False where the interval excludes 0, else None."""
+        return True if self.low > 0 else False if self.high < 0 else None
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure of the paper: its claim restated, what was compared, and the verdict."""
+
+    name: str
+    claim: str
+    comparisons: tuple[PairedComparison, ...]
+
+    @property
+    def verdict(self) -> FigureVerdict:
+        """Whether every comparison confirms the claim, none does, or some do."""
+        outcomes = {comparison.holds for comparison in self.comparisons}
+        if outcomes == {True}:
+            return "holds"
+        if outcomes == {False}:
+            return "does not hold"
+        return "holds partly" if True in outcomes else "open"
+
+
+class KernelRegimeResult(Result):
+    """The claims of all figures.
+
+    Attributes
+    ----------
+    settings : KernelRegimeSettings
+        The settings of the study.
+    figures : list of PaperFigure
+        One per figure of the paper, with its claim, its comparisons and its verdict.
+    steps : ndarray of shape (records,)
+        Iterations at which the losses were recorded.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> result = sl.reproduce("kernel-regime", preset="quick")  # doctest: +SKIP
+    >>> [(figure.name, figure.verdict) for figure in result.figures]  # doctest: +SKIP
+    """
+
+    def __init__(self, settings: KernelRegimeSettings, results: StageResults) -> None:
+        self.settings = settings
+        self._results = [result for _, result in results["train"]]
+        self.steps = self._results[0].arrays["steps"]
+        self.figures = self._figures()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        return {
+            "figures": [
+                {
+                    "figure": figure.name,
+                    "claim": figure.claim,
+                    "verdict": figure.verdict,
+                    "comparisons": [
+                        vars(comparison) | {"holds": comparison.holds} for comparison in figure.comparisons
+                    ],
+                }
+                for figure in self.figures
+            ],
+            "settings": self.settings.model_dump(mode="json"),
+        }
+
+    @property
+    def summary(self) -> list[str]:
+        """One line per figure."""
+        return [f"{figure.name}: {figure.verdict}. {figure.claim}" for figure in self.figures]
+
+    def plot(self) -> "Figure":
+        """Training and test loss of Figure 1 (with and without a teacher), as a Matplotlib figure."""
+        from softlabel.report.drawing import chart_figure
+        from softlabel.studies.kernel_regime.page import curve_chart
+
+        return chart_figure(curve_chart(self, "figure1"))
+
+    def _repr_html_(self) -> str:
+        from softlabel.report.notebook import result_html
+        from softlabel.studies.kernel_regime.page import claims_table
+
+        return result_html(self.summary, self.plot(), claims_table(self))
+
+    def _figures(self) -> list[PaperFigure]:
+        return [
+            PaperFigure(
+                "Figure 1",
+                "With λ = 0.01 a student with access to a teacher ends better than one without, and learns faster.",
+                (*self._ends("student", "no teacher"), self._area("student", "no teacher")),
+            ),
+            PaperFigure(
+                "Figure 2",
+                "λ = 0.01 is better than λ = 0 and λ = ∞, in training and in test.",
+                (*self._ends("student", "λ = 0"), *self._ends("student", "λ = ∞")),
+            ),
+            PaperFigure(
+                "Figure 3",
+                "A fully trained teacher is better than an early one, and than its knowledge without its weights.",
+                (*self._ends("student", "imperfect"), *self._ends("student", "no start")),
+            ),
+            PaperFigure(
+                "Figure 4",
+                "Kernel embeddings help teacher and student.",
+                (*self._ends("teacher, kernel", "teacher"), *self._ends("student, kernel", "student")),
+            ),
+            PaperFigure(
+                "Figure 5",
+                "Full training gives larger overlaps with the top of H^∞, and students inherit them.",
+                (self._overlap("imperfect teacher", "teacher"), self._overlap("imperfect", "student")),
+            ),
+            PaperFigure(
+                "Figure 6",
+                "Kernel embeddings give larger overlaps, and students inherit them.",
+                (self._overlap("teacher", "teacher, kernel"), self._overlap("student", "student, kernel")),
+            ),
+        ]
+
+    def curves(self, name: str, part: str) -> np.ndarray:
+        """Mean squared errors (runs, records); `part` is "train" or "test"."""
+        return np.stack([result.arrays[f"{part}: {name}"] for result in self._results])
+
+    def overlaps(self, name: str) -> np.ndarray:
+        """Overlaps of the units of all runs with the top eigenvectors."""
+        return np.concatenate([result.arrays[f"overlap: {name}"] for result in self._results])
+
+    def interval(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Mean over runs and the ends of its Student interval, for values (runs, …)."""
+        mean, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
+        half = float(student_t.isf((1 - self.settings.confidence) / 2, len(values) - 1)) * error
+        return mean, mean - half, mean + half
+
+    def _compare(self, says: str, this: np.ndarray, that: np.ndarray) -> PairedComparison:
+        _, low, high = self.interval(that - this)
+        return PairedComparison(says, float(this.mean()), float(that.mean()), float(low), float(high))
+
+    def _ends(self, this: str, that: str) -> list[PairedComparison]:
+        return [
+            self._compare(
+                f"{part} loss: {this} < {that}", self.curves(this, part)[:, -1], self.curves(that, part)[:, -1]
+            )
+            for part in ("train", "test")
+        ]
+
+    def _area(self, this: str, that: str) -> PairedComparison:
+        """Mean training loss along the run: smaller where learning is faster."""
+        return self._compare(
+            f"training loss, mean over the run: {this} < {that}",
+            self.curves(this, "train").mean(1),
+            self.curves(that, "train").mean(1),
+        )
+
+    def _overlap(self, this: str, that: str) -> PairedComparison:
+        values = [np.array([r.metrics[f"overlap: {name}"] for r in self._results]) for name in (this, that)]
+        return self._compare(f"mean overlap: {this} < {that}", *values)

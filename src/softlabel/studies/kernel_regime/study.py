@@ -1,0 +1,45 @@
+"""Figures 1 to 6 as a study."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from softlabel.lab.cells import Stage, StageResults
+from softlabel.lab.study import Facts, Study
+from softlabel.report.page import Page
+from softlabel.studies.kernel_regime.page import page
+from softlabel.studies.kernel_regime.result import KernelRegimeResult
+from softlabel.studies.kernel_regime.settings import PRESETS, KernelRegimeSettings
+from softlabel.studies.kernel_regime.training import seed_bundles, train
+
+
+class KernelRegimeStudy(Study[KernelRegimeSettings, KernelRegimeResult]):
+    """Figures 1 to 6 of Rahbar, Panahi and others: does a student with privileged knowledge learn faster and better?
+
+    Parameters
+    ----------
+    settings : KernelRegimeSettings
+        The settings, for example ``KernelRegimeStudy.presets["quick"]``.
+
+    Examples
+    --------
+    >>> from softlabel.studies.kernel_regime import KernelRegimeStudy
+    >>> KernelRegimeStudy(KernelRegimeStudy.presets["quick"]).settings.iterations
+    400
+    """
+
+    name = "kernel-regime"
+    settings_type = KernelRegimeSettings
+    presets = PRESETS
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """One stage: all teachers and students of every seed."""
+        return (Stage("train", seed_bundles, train),)
+
+    def judge(self, results: StageResults, facts: Facts) -> KernelRegimeResult:
+        """The claims of all figures, from the results of the cells."""
+        return KernelRegimeResult(self.settings, results)
+
+    def page(self, result: KernelRegimeResult, environment: Mapping[str, Any] | None, command: str) -> Page:
+        """The page of a run."""
+        return page(result, environment, command)

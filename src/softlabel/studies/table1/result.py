@@ -1,0 +1,308 @@
+"""The result of Table 1: means with intervals, gaps with verdicts, and the comparison with the paper."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softlabel.lab.cells import CellResult, StageResults
+from softlabel.lab.statistics import Estimate, Verdict, crossed_mean, holm, judge, paired_gap, runs_needed
+from softlabel.lab.study import Result
+from softlabel.studies.table1.cells import ARMS, Arm, Choices, Table1Cell, run_seeds, set_name
+from softlabel.studies.table1.settings import PRIMARY, Protocol, Table1Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAPER = {  # Mandal, Table 1: teacher, hard, soft
+    ((1, 7, 4, 9), 8): (98.75, 97.19, 97.67),
+    ((1, 7, 4, 9), 6): (98.75, 96.84, 97.26),
+    ((1, 7, 4, 9), 4): (98.75, 93.04, 95.83),
+    ((), 8): (98.34, 95.77, 96.58),
+    ((), 6): (98.34, 95.33, 96.00),
+    ((), 4): (98.34, 88.84, 95.62),
+}
+CHANCE = 60.0  # per cent; a student below it has learned nothing
+
+
+@dataclass(frozen=True)
+class Table1Row:
+    """One data set and width under one protocol: both arms on the same seeds, their gap, and the verdict.
+
+    low, high       interval of the gap, adjusted for the number of rows judged together
+    p               Holm-adjusted p-value
+    needed          number of runs that would decide an undecided row; None if no number would
+    paper           teacher, hard, soft as printed; None for other data
+    on_the_ball     share of the neurons that the projection restrains
+    collapsed       runs no better than chance on the validation images; they are included in all means
+    """
+
+    protocol: str
+    leave_out: tuple[int, ...]
+    width: int
+    teacher: Estimate
+    arms: dict[Arm, Estimate]
+    chosen: dict[Arm, Table1Cell]
+    gap: Estimate
+    low: float
+    high: float
+    p: float
+    verdict: Verdict
+    needed: int | None
+    paper: tuple[float, float, float] | None
+    on_the_ball: dict[Arm, float]
+    collapsed: dict[Arm, int]
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set, as the paper names it."""
+        return set_name(self.leave_out)
+
+    def to_dict(self, confidence: float) -> dict[str, Any]:
+        """The row as JSON values; accuracies and gaps in per cent."""
+        arms = {}
+        for arm, estimate in self.arms.items():
+            low, high = estimate.interval(confidence)
+            cell = self.chosen[arm]
+            chosen = {
+                "init": cell.init,
+                "radius": cell.radius,
+                "temperature": cell.temperature,
+                "learning_rate": cell.learning_rate,
+                "on_the_ball": self.on_the_ball[arm],
+            }
+            arms[arm] = {"mean": estimate.mean, "low": low, "high": high, "runs": estimate.runs, "chosen": chosen}
+        return {
+            "dataset": self.dataset,
+            "width": self.width,
+            "teacher": self.teacher.mean,
+            **arms,
+            "gap": {
+                "mean": self.gap.mean,
+                "low": self.low,
+                "high": self.high,
+                "runs": self.gap.runs,
+                "p_holm": self.p,
+                "effect": self.gap.effect,
+            },
+            "paper": None if self.paper is None else dict(zip(("teacher", "hard", "soft"), self.paper, strict=True)),
+            "verdict": self.verdict,
+            "runs_needed": self.needed,
+            "collapsed": self.collapsed,
+        }
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Accuracy that each arm loses from the reduced data set to all digits at one width, and the difference."""
+
+    width: int
+    hard: float
+    soft: float
+    difference: float
+    low: float
+    high: float
+
+
+class Table1Result(Result):
+    """All tables of the study.
+
+    Attributes
+    ----------
+    settings : Table1Settings
+        The settings of the study.
+    primary : list of Table1Row
+        The paper's table: each arm with the settings that it chose on validation data.
+    common : list of Table1Row
+        Both arms with the same radius, for every radius.
+    others : list of list of Table1Row
+        The same table for every other protocol.
+    drops : list of Drop
+        What each arm loses from the easier data set to the harder one.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> result = sl.reproduce("table1", preset="quick")  # doctest: +SKIP
+    >>> [(row.width, row.gap.mean, row.verdict) for row in result.primary]  # doctest: +SKIP
+    """
+
+    def __init__(self, settings: Table1Settings, results: StageResults) -> None:
+        self.settings = settings
+        self.choices = Choices(settings, results)
+        self._tested = {cell.key: result for cell, result in results["test"]}
+        self._teachers = results["teach"]
+        self.primary = self._free_choice(settings.protocol(PRIMARY))
+        self.common = self._common_radius(settings.protocol(PRIMARY))
+        self.others = [self._free_choice(protocol) for protocol in settings.protocols if protocol.name != PRIMARY]
+        self.drops = self._drops()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        confidence, settings = self.settings.confidence, self.settings
+        return {
+            "rows": [row.to_dict(confidence) for row in self.primary],
+            "common_radius": [row.to_dict(confidence) for row in self.common],
+            "protocols": {rows[0].protocol: [row.to_dict(confidence) for row in rows] for rows in self.others},
+            "drops": [vars(drop) for drop in self.drops],
+            "map": [
+                {"dataset": set_name(leave_out), "width": width, "labels": name, "radius": radius, "validation": mean}
+                for leave_out in settings.leave_out
+                for width in settings.widths
+                for name, means in self.map(leave_out, width).items()
+                for radius, mean in means.items()
+            ],
+            "settings": settings.model_dump(mode="json"),
+        }
+
+    @property
+    def summary(self) -> list[str]:
+        """What the tables say, in plain sentences."""
+        from softlabel.studies.table1.summary import summary
+
+        return summary(self)
+
+    def plot(self) -> "Figure":
+        """Test accuracy of both arms beside the paper's numbers, as a Matplotlib figure."""
+        from softlabel.report.drawing import chart_figure
+        from softlabel.studies.table1.charts import table_chart
+
+        return chart_figure(table_chart(self))
+
+    def _repr_html_(self) -> str:
+        from softlabel.report.notebook import result_html
+        from softlabel.studies.table1.page import paper_table
+
+        return result_html(self.summary, self.plot(), paper_table(self))
+
+    def _free_choice(self, protocol: Protocol) -> list[Table1Row]:
+        """Each arm with the settings that it chose on validation data."""
+        chosen = [
+            self._pair(protocol, leave_out, width)
+            for leave_out in self.settings.leave_out
+            for width in self.settings.widths
+        ]
+        return self._rows(chosen)
+
+    def _common_radius(self, protocol: Protocol) -> list[Table1Row]:
+        """Both arms with the same radius; learning rates and temperatures are chosen on validation data."""
+        chosen = [
+            self._pair(protocol, leave_out, width, radius)
+            for leave_out in self.settings.leave_out
+            for width in self.settings.widths
+            for radius in protocol.all_radii
+        ]
+        return self._rows(chosen)
+
+    def _pair(
+        self, protocol: Protocol, leave_out: tuple[int, ...], width: int, radius: float | str | None = "any"
+    ) -> dict[Arm, Table1Cell]:
+        return {arm: self.choices.best(protocol, leave_out, width, arm, radius) for arm in ARMS}
+
+    def _rows(self, chosen: Sequence[dict[Arm, Table1Cell]]) -> list[Table1Row]:
+        """Rows judged together: intervals and p-values are adjusted for their number."""
+        confidence = 1 - (1 - self.settings.confidence) / len(chosen)
+        tables = [{arm: self._correct(cell) for arm, cell in pair.items()} for pair in chosen]
+        gaps = [paired_gap(table["soft"], table["hard"]) for table in tables]
+        rows = []
+        for pair, table, gap, p in zip(chosen, tables, gaps, holm([gap.p_value() for gap in gaps]), strict=True):
+            cell = pair["hard"]
+            low, high = gap.interval(confidence)
+            verdict = judge(low, high, self.settings.equivalence)
+            rows.append(
+                Table1Row(
+                    protocol=cell.protocol,
+                    leave_out=cell.leave_out,
+                    width=cell.width,
+                    teacher=self._teacher(cell.leave_out),
+                    arms={arm: crossed_mean(table[arm]) for arm in ARMS},
+                    chosen=pair,
+                    gap=gap,
+                    low=low,
+                    high=high,
+                    p=p,
+                    verdict=verdict,
+                    needed=runs_needed(gap, confidence, self.settings.equivalence) if verdict == "undecided" else None,
+                    paper=PAPER.get((cell.leave_out, cell.width)) if self.settings.data == "mnist" else None,
+                    on_the_ball={arm: self._on_the_ball(pair[arm]) for arm in ARMS},
+                    collapsed={arm: self._collapsed(pair[arm]) for arm in ARMS},
+                )
+            )
+        return rows
+
+    def _results(self, cell: Table1Cell) -> list[CellResult]:
+        copies = (cell.model_copy(update={"stage": "test", "seed": seed}) for seed in run_seeds(self.settings))
+        return [self._tested[copy.key] for copy in copies]
+
+    def _correct(self, cell: Table1Cell) -> np.ndarray:
+        """100 where run r is right on test image i, else 0."""
+        return 100.0 * np.stack([_unpacked(result, self._examples(cell.leave_out)) for result in self._results(cell)])
+
+    def _on_the_ball(self, cell: Table1Cell) -> float:
+        return float(np.mean([result.metrics["on_the_ball"] for result in self._results(cell)]))
+
+    def _collapsed(self, cell: Table1Cell) -> int:
+        return sum(result.metrics["validation"] < CHANCE for result in self._results(cell))
+
+    def _examples(self, leave_out: tuple[int, ...]) -> int:
+        result = next(result for cell, result in self._teachers if cell.leave_out == leave_out)
+        return result.metrics["examples"]
+
+    def _teacher(self, leave_out: tuple[int, ...]) -> Estimate:
+        runs = [
+            _unpacked(result, result.metrics["examples"])
+            for cell, result in self._teachers
+            if cell.leave_out == leave_out and cell.seed in run_seeds(self.settings)
+        ]
+        return crossed_mean(100.0 * np.stack(runs))
+
+    def _drops(self) -> list[Drop]:
+        """The paper's second observation: soft labels lose less when the data set becomes harder."""
+        harder, easier = (), next((leave_out for leave_out in self.settings.leave_out if leave_out), None)
+        if easier is None or () not in self.settings.leave_out:
+            return []
+        rows = {(row.leave_out, row.width): row for row in self.primary}
+        drops = []
+        for width in self.settings.widths:
+            full, reduced = rows[(harder, width)], rows[(easier, width)]
+            difference = full.gap.mean - reduced.gap.mean
+            low, high = _difference(full.gap, reduced.gap, self.settings.confidence)
+            drops.append(
+                Drop(
+                    width,
+                    reduced.arms["hard"].mean - full.arms["hard"].mean,
+                    reduced.arms["soft"].mean - full.arms["soft"].mean,
+                    difference,
+                    low,
+                    high,
+                )
+            )
+        return drops
+
+    def map(self, leave_out: tuple[int, ...], width: int) -> dict[str, dict[float | None, float]]:
+        """Mean validation accuracy by radius, of hard labels and of soft labels at every temperature.
+
+        Each is that of the best learning rate.
+        """
+        protocol = self.settings.protocol(PRIMARY)
+        best: dict[str, dict[float | None, float]] = {}
+        for arm in ARMS:
+            for (_, radius, temperature, _), mean in self.choices.validation(protocol, leave_out, width, arm).items():
+                name = "hard" if temperature is None else f"soft, T = {temperature:g}"
+                by_radius = best.setdefault(name, {})
+                by_radius[radius] = max(mean, by_radius.get(radius, -math.inf))
+        names = ["hard", *(f"soft, T = {temperature:g}" for temperature in protocol.temperatures)]
+        return {name: {radius: best[name][radius] for radius in protocol.all_radii} for name in names}
+
+
+def _unpacked(result: CellResult, examples: int) -> np.ndarray:
+    return np.unpackbits(result.arrays["correct"], count=examples).astype(bool)
+
+
+def _difference(first: Estimate, second: Estimate, confidence: float) -> tuple[float, float]:
+    """Interval of the difference of two independent means: half-widths combined in quadrature."""
+    value = first.mean - second.mean
+    half = math.hypot(first.half_width(1 - confidence), second.half_width(1 - confidence))
+    return value - half, value + half

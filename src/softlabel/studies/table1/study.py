@@ -1,0 +1,51 @@
+"""Table 1 as a study."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from softlabel.lab.cells import Stage, StageResults
+from softlabel.lab.study import Facts, Study
+from softlabel.report.page import Page
+from softlabel.studies.table1.cells import choice_bundles, final_bundles, teacher_bundles
+from softlabel.studies.table1.page import page
+from softlabel.studies.table1.result import Table1Result
+from softlabel.studies.table1.settings import PRESETS, Table1Settings
+from softlabel.studies.table1.training import train, train_teachers
+
+
+class Table1Study(Study[Table1Settings, Table1Result]):
+    """Table 1 of Mandal, Lin and Srikant: do very small students learn more from soft labels than from hard ones?
+
+    Parameters
+    ----------
+    settings : Table1Settings
+        The settings, for example ``Table1Study.presets["quick"]``.
+
+    Examples
+    --------
+    >>> from softlabel.studies.table1 import Table1Study
+    >>> study = Table1Study(Table1Study.presets["quick"])
+    >>> [stage.name for stage in study.stages]
+    ['teach', 'choose', 'test']
+    """
+
+    name = "table1"
+    settings_type = Table1Settings
+    presets = PRESETS
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Training of the teachers, choice of the settings on validation data, test on new seeds."""
+        return (
+            Stage("teach", teacher_bundles, train_teachers),
+            Stage("choose", choice_bundles, train),
+            Stage("test", final_bundles, train),
+        )
+
+    def judge(self, results: StageResults, facts: Facts) -> Table1Result:
+        """All tables of the study, from the results of its cells."""
+        return Table1Result(self.settings, results)
+
+    def page(self, result: Table1Result, environment: Mapping[str, Any] | None, command: str) -> Page:
+        """The page of a run."""
+        return page(result, environment, command)

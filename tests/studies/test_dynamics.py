@@ -1,0 +1,74 @@
+"""`softlabel.studies.dynamics.dynamics`: one student, or one quantity that varies."""
+
+import pytest
+
+from softlabel.errors import InputError
+from softlabel.studies.dynamics import DynamicsResult, Sweep
+from softlabel.studies.dynamics.dynamics import DynamicsOptions, dynamics
+
+SMALL = {"rows": 20, "width": 5, "teacher_width": 10, "iterations": 10}
+
+
+def check_shown(result):
+    """What a result shows in a terminal, a notebook and a figure."""
+    assert repr(result) == f"<{type(result).__name__}: {result.summary[0]}>"
+    assert str(result).splitlines() == result.summary
+    assert all(sentence.endswith(".") for sentence in result.summary)
+    html = result._repr_html_()
+    assert "<table" in html
+    assert "image/svg+xml" in html
+    assert result.plot().axes
+
+
+def test_one_student(tmp_path):
+    result = dynamics("digits", **SMALL, out=tmp_path)
+    assert isinstance(result, DynamicsResult)
+    document = result.to_dict()
+    assert (document["n"], document["d"], document["width"], document["strength"]) == (20, 64, 5, 1.0)
+    assert document["curve"] == result.curve
+    assert document["learning_rate"] == result.learning_rate < document["largest_step"]
+    assert document["limit"] == dict(zip(("error", "printed_error"), result.limits or (), strict=True))
+    assert [row["holds"] for row in document["assumptions"]] == [one.holds for one in result.assumptions]
+    assert result.curve[0]["predicted"] == pytest.approx(result.curve[0]["simulated"])
+    check_shown(result)
+    assert (tmp_path / "figures" / "dynamics.svg").exists()
+
+
+@pytest.mark.parametrize(
+    "sweep", [{"widths": [4, 8]}, {"strengths": [1, 0]}, {"distances": [0, 1.0]}, {"choices": [3]}]
+)
+def test_a_sweep(sweep):
+    result = dynamics("digits", **SMALL, sweep=sweep)
+    assert isinstance(result, Sweep)
+    assert result.to_dict() == {"rows": result.rows, **result.facts}
+    assert [len(line) for line in result.table.rows] == [len(result.header)] * len(result.lines)
+    check_shown(result)
+
+
+def test_an_infinite_strength_is_null():
+    options = DynamicsOptions(init="random")
+    assert dynamics("digits", **SMALL, strength=float("inf"), options=options).to_dict()["strength"] is None
+
+
+def test_widths_use_two_activations_unless_one_is_chosen():
+    for activation, names in ((None, {"softplus", "tanh"}), ("erf", {"erf"})):
+        options = DynamicsOptions(activation=activation)
+        rows = dynamics("digits", **SMALL, sweep={"widths": [4, 8]}, options=options).rows
+        assert {row["activation"] for row in rows} == names
+
+
+@pytest.mark.parametrize(
+    ("sweep", "message"),
+    [
+        ({}, "a sweep varies one quantity, got none"),
+        ({"widths": [1, 2], "choices": [1]}, "got `widths` and `choices`"),
+        ({"width": [1, 2]}, "unknown sweep 'width': did you mean 'widths'"),
+        ({"choices": []}, "choices must contain at least one value"),
+        ({"widths": [2.5, 4]}, "widths must be a whole number"),
+        ({"distances": [0, float("inf")]}, "distances must be nonnegative numbers"),
+        ({"strengths": [-1, 1]}, "strengths must be nonnegative numbers"),
+    ],
+)
+def test_wrong_sweeps(sweep, message):
+    with pytest.raises(InputError, match=message):
+        dynamics("digits", sweep=sweep)
