@@ -34,8 +34,8 @@ def call(tiny_data, monkeypatch, capsys) -> Callable[[list[str]], tuple[int | No
     command = typer.main.get_command(app)
     monkeypatch.setattr(typer.main, "get_command", lambda _: command)  # made once: it takes as long as the rest
     monkeypatch.chdir(tiny_data)
-    monkeypatch.setattr(pgd.Training, "advance", begin)
-    monkeypatch.setattr(privileged._Together, "advance", begin)
+    monkeypatch.setattr(pgd.StackTraining, "advance", begin)
+    monkeypatch.setattr(privileged._PrivilegedTraining, "advance", begin)
     monkeypatch.setattr(certified._Search, "run", begin)
     monkeypatch.setattr(deep_training.Trainer, "_epoch", begin)
     monkeypatch.setattr(driver, "_run_stage", begin)

@@ -14,7 +14,7 @@ NUMBERS = ("-1", "0", "1e300", "1e-300", "inf", "nan", str(2**31), str(2**63), s
 MORE_NUMBERS = ("-inf", str(2**64), " ", "0x10", "-0.0", "1e-30")
 WORDS = ("", "naïve-名前", "x" * 5000, "--", "two\nlines", "[/a]", "\x1b[31mred\u202e")
 MORE_WORDS = (" ", "$\\frac{$", "../..", "a,b,c", ",")
-LISTS = {"widths", "strengths", "distances", "choices", "start_widths"}  # numbers with commas in one word
+LISTS = {"widths", "strengths", "distances", "choices", "init_widths"}  # numbers with commas in one word
 SKIPPED = {"help", "as_json", "version"}
 
 
@@ -32,30 +32,31 @@ def write_data(folder: Path) -> None:
 def base(verb: str) -> list[str]:
     """Words that make the verb work, briefly, in the folder of `write_data`."""
     table = ["tiny.csv", "--label", "sick", "--drop", "patient"]
-    taught = ["tiny.csv", "--label", "sick", "--teacher", "labels.csv", "--id", "patient"]
+    labeled = ["tiny.csv", "--label", "sick", "--teacher", "labels.csv", "--id", "patient"]
     words = {
-        "audit": [*table, "--scale", "max", "--width", "4", "--iterations", "2", "--budget", "1"],
+        "audit": [*table, "--scale", "max", "--width", "4", "--iterations", "2", "--time-limit", "1"],
         "bounds": [],
         "cite": [],
         "data fetch": ["digits"],
         "data list": [],
         "data verify": ["digits"],
         "distill": [
-            "images.npz", "--teacher", "logits.npy", "--student", "resnet8", "--width", "0.1", "--epochs", "1",
-            "--precision", "float32",
+            "images.npz", "--teacher", "logits.npy", "--student", "resnet8", "--width-multiplier", "0.1",
+            "--epochs", "1", "--precision", "float32",
         ],
         "doctor": ["tiny.csv", "--label", "sick"],
         "dynamics": [*table, "--rows", "20", "--width", "4", "--teacher-width", "8", "--iterations", "3"],
-        "margin": [*table, "--scale", "max", "--rows", "20", "--budget", "1", "--width", "0.9"],
-        "plan": [*taught, "--accuracy", "0.9", "--widths", "2,4", "--seeds", "3", "--epochs", "1", "--confirm", "0"],
+        "margin": [*table, "--scale", "max", "--rows", "20", "--time-limit", "1", "--rtol", "0.9"],
+        "plan": [*labeled, "--accuracy", "0.9", "--widths", "2,4", "--seeds", "3", "--epochs", "1", "--confirm", "0"],
         "predict": ["nothing.onnx", "tiny.csv"],
         "report": ["nowhere"],
         "reproduce": ["table1", "--data", "digits"],
         "results export": ["nowhere", "--to", "cells.csv"],
         "results list": ["."],
+        "results resume": ["nowhere"],
         "results show": ["nowhere"],
         "train": [*table, "--width", "2", "--seeds", "1", "--epochs", "1"],
-        "verdict": [*taught, "--width", "2", "--seeds", "2", "--epochs", "1"],
+        "verdict": [*labeled, "--width", "2", "--seeds", "2", "--epochs", "1"],
     }  # fmt: skip
     return words[verb]
 
@@ -83,7 +84,7 @@ def options() -> Iterator[tuple[str, str]]:
 
 
 def option_cases(verb: str, option: str, more: bool = False) -> tuple[str, ...]:
-    """Values for an option of a verb; further ones with `more`."""
+    """Values for an option of a verb; others with `more`."""
     (each,) = (each for each in COMMANDS[verb].params if option in each.opts)
     if _kind(each) in (int, float) or each.name in LISTS:
         return MORE_NUMBERS if more else NUMBERS
@@ -92,5 +93,5 @@ def option_cases(verb: str, option: str, more: bool = False) -> tuple[str, ...]:
 
 def _kind(option: Any) -> Any:
     """The type of an option's value."""
-    found = option.type_descriptor.annotation
-    return next((kind for kind in (int, float) if found in (kind, list[kind])), str)
+    annotation = option.type_descriptor.annotation
+    return next((kind for kind in (int, float) if annotation in (kind, list[kind])), str)

@@ -7,7 +7,7 @@ from softlabel.studies import audit as study
 
 
 def test_json_has_what_scripts_rely_on(capsys):
-    assert run("audit digits --rows 60 --width 20 --iterations 25 --budget 5 --json".split()) == 0
+    assert run("audit digits --rows 60 --width 20 --iterations 25 --time-limit 5 --json".split()) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["steps"] == 25
     assert answer["width"] == 20
@@ -16,7 +16,7 @@ def test_json_has_what_scripts_rely_on(capsys):
 
 
 def test_hard_labels_and_a_saved_teacher(tmp_path, capsys):
-    assert run(f"margin digits --rows 60 --budget 5 --out {tmp_path}".split()) == 0
+    assert run(f"margin digits --rows 60 --time-limit 5 --out {tmp_path}".split()) == 0
     words = f"audit digits --rows 60 --arm hard --width 20 --iterations 10 --teacher {tmp_path / 'teacher.safetensors'}"
     assert run(words.split()) == 0
     assert "Certificate" in capsys.readouterr().out
@@ -30,15 +30,14 @@ def test_hard_labels_and_a_saved_teacher(tmp_path, capsys):
         ("--delta 0.5", "0 < δ < ⅓"),
         ("--epsilon 1.5", "epsilon"),
         ("--kappa=-1", "kappa"),
-        ("--step 5", "step must lie in (0, 4) with soft labels, got 5.0"),
-        ("--step 4", "the certificate divides by 2 − ρ'η"),
-        ("--step nan", "step must lie in (0, 4)"),
-        ("--arm hard --step 5", "step must lie in (0, 4.911) with hard labels"),
+        ("--learning-rate 5", "--learning-rate must lie in (0, 4) with soft labels, got 5.0"),
+        ("--learning-rate 4", "the certificate divides by 2 − ρ'η"),
+        ("--learning-rate nan", "--learning-rate must lie in (0, 4)"),
+        ("--arm hard --learning-rate 5", "--learning-rate must lie in (0, 4.911) with hard labels"),
         ("--radius inf", "radius must lie in"),
         ("--work-limit inf", "--work-limit must lie between 1e+06 and 1e+24, got inf"),
-        ("--budget inf", "--budget must lie between 1 and 1e+09, got inf"),
+        ("--time-limit inf", "--time-limit must lie between 1 and 1e+09, got inf"),
         ("--radius 0.1", "radius must be at least kappa"),
-        ("--scale none", "--scale max"),
         ("--teacher nothing.safetensors", "cannot be read"),
     ],
 )
@@ -58,5 +57,5 @@ def test_a_failed_check_is_exit_code_1(monkeypatch, capsys):
             x, students, {k: type(v)(v.kind, -v.values) for k, v in labels.items()}, **rest
         ),
     )
-    assert run("audit digits --rows 60 --width 200 --iterations 40 --budget 5".split()) == 1
+    assert run("audit digits --rows 60 --width 200 --iterations 40 --time-limit 5".split()) == 1
     assert "these checks failed" in capsys.readouterr().err

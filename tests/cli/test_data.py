@@ -61,8 +61,8 @@ def test_fetch(home):
     assert "digits: embedded" in result.stdout
     assert (home / "tiny" / "one.bin").read_bytes() == RAW
     assert "already in" in run("fetch", "tiny").stdout
-    again = document("fetch", "--all")["datasets"]
-    assert [(row["name"], row["state"]) for row in again] == [("digits", "embedded"), ("tiny", "cached")]
+    repeated = document("fetch", "--all")["datasets"]
+    assert [(row["name"], row["state"]) for row in repeated] == [("digits", "embedded"), ("tiny", "cached")]
 
 
 def test_json_has_stdout_to_itself_while_progress_goes_to_stderr(home):

@@ -19,13 +19,13 @@ def write_table(path, rows=60, seed=1):
 
 def test_a_run_in_words_and_in_json(tmp_path, capsys):
     folder = str(tmp_path / "run")
-    assert run(["train", "digits", "--width", "8", "--step", "0.1", "--seeds", "3", "--out", folder]) == 0
+    assert run(["train", "digits", "--width", "8", "--learning-rate", "0.1", "--seeds", "3", "--out", folder]) == 0
     capsys.readouterr()
     assert run(["doctor", folder]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"Examined: run '{folder}' of train, 3 students")
-    assert "MISTAKE: step too small or training too short\n  where     " in shown
-    assert "\n  do        take a larger step" in shown
+    assert "MISTAKE: learning rate too small or training too short\n  where     " in shown
+    assert "\n  do        use a larger learning rate" in shown
     assert shown.endswith("1 mistake, no hints.\n")
     assert max(map(len, shown.splitlines()[2:])) <= 120
     assert run(["doctor", folder, "--json"]) == 0
@@ -33,7 +33,7 @@ def test_a_run_in_words_and_in_json(tmp_path, capsys):
     assert list(answer) == ["examined", "findings"]
     (finding,) = answer["findings"]
     assert list(finding) == ["name", "severity", "where", "evidence", "remedy"]
-    assert finding["where"] == {"run": folder, "arm": "hard", "width": 8, "step": 0.1, "seeds": 3}
+    assert finding["where"] == {"run": folder, "arm": "hard", "width": 8, "learning rate": 0.1, "seeds": 3}
 
 
 def test_files_worst_first(tmp_path, capsys):
@@ -73,12 +73,12 @@ def test_nothing_found_is_said_in_words(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("nothing", "there is no file or folder 'nothing'"),
-        (".", "is not a run folder"),
-        ("t.csv", "give --label"),
+        ("nothing", "there is no file or directory 'nothing'"),
+        (".", "is not a run directory"),
+        ("t.csv", "needs a label column: pass --label"),
         ("t.csv --label sik", "did you mean 'sick'"),
-        ("t.csv --label sick --id nr", "no data file has the id column 'nr'"),
-        ("t.csv gone.npy --label sick", "there is no file or folder 'gone.npy'"),
+        ("t.csv --label sick --id nr", "no data file has the column 'nr': change --id"),
+        ("t.csv gone.npy --label sick", "there is no file or directory 'gone.npy'"),
         ("", "Missing argument"),
     ],
 )
@@ -104,4 +104,4 @@ def test_python_says_the_same(tmp_path):
     found = softlabel.doctor(tmp_path / "train.csv", label="sick")
     assert found.findings == ()
     assert found.mistakes == ()
-    assert found.document()["examined"] == list(found.examined)
+    assert found.to_dict()["examined"] == list(found.examined)

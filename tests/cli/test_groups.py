@@ -9,9 +9,9 @@ def test_fields_become_options_in_their_place():
     seen = {}
 
     @grouped
-    def verb(*, given: DataChoice, width: int = 3, taught: TeacherChoice, size: int) -> None:
+    def verb(*, problem: DataChoice, width: int = 3, labels: TeacherChoice, size: int) -> None:
         """What it does."""
-        seen.update(given=given, width=width, taught=taught, size=size)
+        seen.update(problem=problem, width=width, labels=labels, size=size)
 
     parameters = inspect.signature(verb).parameters
     assert list(parameters)[:2] == ["data", "label"]
@@ -23,11 +23,12 @@ def test_fields_become_options_in_their_place():
     words = {name: each.default for name, each in parameters.items()} | {"data": "digits", "task": "label>4", "size": 5}
     verb(**words)
     assert seen == {
-        "given": DataChoice("digits", task="label>4"), "width": 3, "taught": TeacherChoice(), "size": 5,
+        "problem": DataChoice("digits", task="label>4"), "width": 3, "labels": TeacherChoice(), "size": 5,
     }  # fmt: skip
 
 
-def test_a_choice_loads_its_task():
-    posed = DataChoice("digits", classes="3,8").load_task()
-    assert set(posed.train.y.tolist()) == {-1, 1}
-    assert len(posed.train) == 357
+def test_a_choice_loads_its_problem(capsys):
+    problem = DataChoice("digits", classes="3,8").load()
+    assert problem.classes == ("3", "8")
+    assert len(problem) == 357
+    assert str(problem) in capsys.readouterr().err

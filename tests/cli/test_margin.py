@@ -19,7 +19,7 @@ KEYS = {
     "gamma_teacher_lower",
     "seconds",
 }
-QUICK = ["--rows", "40", "--width", "0.2", "--work-limit", "1e10"]
+QUICK = ["--rows", "40", "--rtol", "0.2", "--work-limit", "1e10"]
 
 
 def answer(capsys, *arguments: str) -> dict:
@@ -66,18 +66,18 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
     assert "Student's t" in document["asymptotic"]
     assert document["limited_by"] == "work"
     assert "classes" not in document
-    assert "starts" not in document
+    assert "init_margins" not in document
 
 
 def test_rows_and_seed_decide_what_is_looked_at(capsys):
-    one, again, other = (answer(capsys, "digits", *QUICK, "--seed", seed) for seed in "112")
-    assert one["gamma_kernel"] == again["gamma_kernel"]
-    assert one["gamma_lower"] == again["gamma_lower"]
+    one, repeated, other = (answer(capsys, "digits", *QUICK, "--seed", seed) for seed in "112")
+    assert one["gamma_kernel"] == repeated["gamma_kernel"]
+    assert one["gamma_lower"] == repeated["gamma_lower"]
     assert one["gamma_kernel"] != other["gamma_kernel"]
 
 
 def test_several_classes_one_against_the_rest(capsys, three_kinds, tmp_path):
-    words = [three_kinds, "--label", "kind", "--several-classes", "--scale", "unit", "--width", "0.2"]
+    words = [three_kinds, "--label", "kind", "--several-classes", "--scale", "unit", "--rtol", "0.2"]
     document = answer(capsys, *words, "--out", str(tmp_path / "run"))
     assert [row["class"] for row in document["classes"]] == ["a/b", "b", "c"]
     assert all(set(row) >= KEYS for row in document["classes"])
@@ -89,34 +89,34 @@ def test_several_classes_one_against_the_rest(capsys, three_kinds, tmp_path):
 
 
 def test_the_table_names_every_class(capsys, three_kinds):
-    assert run(["margin", three_kinds, "--label", "kind", "--several-classes", "--scale", "max", "--width", "0.3"]) == 0
+    assert run(["margin", three_kinds, "--label", "kind", "--several-classes", "--scale", "max", "--rtol", "0.3"]) == 0
     out = capsys.readouterr().out
     assert all(f"{name} / rest" in out for name in ("a/b", "b", "c"))
     assert "Asymptotic: " in out
 
 
-def test_saves_the_teacher_and_draws_its_starts(capsys, tmp_path):
+def test_saves_the_teacher_and_draws_initializations(capsys, tmp_path):
     out = tmp_path / "run"
-    document = answer(capsys, "digits", *QUICK, "--kappa", "2.5", "--out", str(out), "--start-widths", "512,64")
+    document = answer(capsys, "digits", *QUICK, "--kappa", "2.5", "--out", str(out), "--init-widths", "512,64")
     teacher = KernelLimitTeacher.load(out / "teacher.safetensors")
     assert (teacher.kappa, teacher.margin_lower) == (2.5, document["gamma_teacher_lower"])
     assert teacher.points.shape[1] == 64
-    starts = document["starts"]
-    assert [(row["width"], row["seed"]) for row in starts] == [(m, seed) for m in (64, 512) for seed in (0, 1, 2)]
-    assert all(0 <= row["gamma"] < 0.5 for row in starts)
-    means = [np.mean([row["gamma"] for row in starts if row["width"] == m]) for m in (64, 512)]
+    inits = document["init_margins"]
+    assert [(row["width"], row["seed"]) for row in inits] == [(m, seed) for m in (64, 512) for seed in (0, 1, 2)]
+    assert all(0 <= row["gamma"] < 0.5 for row in inits)
+    means = [np.mean([row["gamma"] for row in inits if row["width"] == m]) for m in (64, 512)]
     assert means[0] < means[1]
-    pixels = imread(out / "figures" / "start-margins.png")[..., :3]
+    pixels = imread(out / "figures" / "init-margins.png")[..., :3]
     assert min(pixels.shape[:2]) > 400
     assert 0.01 < (pixels.min(axis=2) < 0.9).mean() < 0.9
 
 
-def test_a_readable_answer(capsys):
+def test_a_readable_result(capsys):
     assert run(["margin", "digits", *QUICK]) == 0
     shown = capsys.readouterr()
     assert re.search(r"0\.\d+ … 0\.\d+", shown.out)
     assert "margin of digits, 40 points of 64 inputs, confidence 95%" in re.sub(r"\s+", " ", shown.out)
-    assert "40 rows by seed 0" in re.sub(r"\s+", " ", shown.err)
+    assert "using 40 of 1,797 rows, drawn by seed 0" in re.sub(r"\s+", " ", shown.err)
 
 
 def test_a_margin_of_0_is_explained(capsys, tmp_path):
@@ -126,25 +126,25 @@ def test_a_margin_of_0_is_explained(capsys, tmp_path):
     words = [table, "--label", "kind", "--scale", "max"]
     document = answer(capsys, *words, "--out", str(tmp_path / "run"))
     assert (document["gamma_lower"], document["gamma_upper"], document["gamma_teacher_lower"]) == (0, 0, 0)
-    assert document["zero"] == {"rows": [2, 7], "reason": "rows 2 and 7 are parallel and labelled differently"}
+    assert document["zero"] == {"rows": [2, 7], "reason": "rows 2 and 7 are parallel and labeled differently"}
     assert not list(tmp_path.glob("run/*.safetensors"))
     assert run(["margin", *words]) == 0
-    assert "γ* = 0: rows 2 and 7 are parallel and labelled differently." in capsys.readouterr().out
+    assert "γ* = 0: rows 2 and 7 are parallel and labeled differently." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("digits --budget 0.1", "--budget must lie between 1 and 1e+09, got 0.1"),
-        ("digits --width 0", "width must lie in (0, 1), got 0.0"),
+        ("digits --time-limit 0.1", "--time-limit must lie between 1 and 1e+09, got 0.1"),
+        ("digits --rtol 0", "--rtol must lie in (0, 1), got 0.0"),
         ("digits --confidence 1", "confidence must lie in [0.5, 1)"),
         ("digits --kappa 0", "kappa must be positive"),
-        ("digits --scale none", "scale them (--scale max or --scale unit)"),
-        ("digits --start-widths 64", "give --out"),
-        ("digits --start-widths a,b --out run", "whole numbers with commas, e.g. 64,256, got 'a,b'"),
-        ("digits --start-widths 63 --out run", "even numbers from 2 on, got '63'"),
-        ("digits --start-widths 64 --several-classes --out run", "leave out --several-classes"),
-        ("digits --several-classes --task label>4", "leave out --task"),
+        ("digits --part test", "unknown part 'test'"),
+        ("digits --init-widths 64", "set --out to a directory"),
+        ("digits --init-widths a,b --out run", "integers separated by commas, e.g. 64,256, got 'a,b'"),
+        ("digits --init-widths 63 --out run", "--init-widths must be positive even integers, got 63"),
+        ("digits --init-widths 64 --several-classes --out run", "leave out --several-classes"),
+        ("digits --several-classes --task label>4", "omit --task"),
         ("digitz", "did you mean 'digits'"),
         ("nowhere.csv --label kind", "nowhere.csv"),
     ],

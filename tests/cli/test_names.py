@@ -31,7 +31,7 @@ def write_classes(path: Path, rows: int = 60) -> None:
 def test_every_class_has_a_teacher_file_of_its_own(here, capsys):
     write_classes(here / "data.csv")
     out = here / "[/b]"
-    words = ["--label", "kind", "--several-classes", "--budget", "1", "--width", "0.9", "--scale", "max", "--out"]
+    words = ["--label", "kind", "--several-classes", "--time-limit", "1", "--rtol", "0.9", "--scale", "max", "--out"]
     assert run(["margin", "data.csv", *words, str(out)]) == 0
     captured = capsys.readouterr()
     files = [path.name for path in out.iterdir()]
@@ -55,7 +55,7 @@ def test_runs_with_markup_and_escapes_in_their_names_are_listed(here, capsys):
         folder = here / "runs" / name
         folder.mkdir(parents=True)
         with Ledger(folder / LEDGER) as ledger:
-            ledger.note(study="[bold]\x1b[31m", settings={}, threads=1, environment={})
+            ledger.set_meta(study="[bold]\x1b[31m", settings={}, threads=1, environment={})
     assert run(["results", "list"]) == 0
     shown = capsys.readouterr().out
     assert shown.replace("\n", "").isprintable()
@@ -85,7 +85,7 @@ def test_extreme_logits_give_valid_json(size, here, capsys):
     if size > 1e30:
         verdict = ["verdict", "t.csv", "--label", "sick", "--teacher", "labels.csv", "--id", "patient"]
         assert run(verdict) == 2
-        assert "beyond ±1e+30, which are no logits: 1.7e+308 (row 1" in capsys.readouterr().err
+        assert "beyond ±1e+30 cannot be logits: 1.7e+308 (row 1" in capsys.readouterr().err
         return
     assert found is not None
     assert "softmaxed twice" not in [finding["name"] for finding in found["findings"]]

@@ -33,7 +33,13 @@ def test_further_values_are_accepted_or_refused_in_one_line(verb, option, call):
 
 
 def test_the_commands_without_strange_values_are_accepted(call):
-    refused = {"predict", "report", "results export", "results show"}  # they read what does not exist here
+    refused = {
+        "predict",
+        "report",
+        "results export",
+        "results resume",
+        "results show",
+    }  # they read what does not exist here
     answers = {verb: call([*verb.split(), *base(verb)]) for verb in COMMANDS}
     assert {verb for verb, (code, _) in answers.items() if code not in (0, None)} == refused, answers
 
@@ -46,23 +52,32 @@ def test_enough_cases():
     ("words", "message"),
     [
         (
-            "audit tiny.csv --label sick --drop patient --scale max --budget inf",
-            "--budget must lie between 1 and 1e+09",
+            "audit tiny.csv --label sick --drop patient --scale max --time-limit inf",
+            "--time-limit must lie between 1 and 1e+09",
         ),
         ("audit tiny.csv --label sick --drop patient --width 2147483648", "TiB are needed"),
-        ("distill images.npz --teacher logits.npy --width inf", "--width must be a positive number, got inf; "),
-        ("distill images.npz --teacher logits.npy --width 900", "training 'vgg2+3' of width 900: "),
-        ("distill images.npz --teacher logits.npy --teacher-width 0", "--teacher-width must be a positive number"),
+        (
+            "distill images.npz --teacher logits.npy --width-multiplier inf",
+            "--width-multiplier must be a positive number, got inf; ",
+        ),
+        (
+            "distill images.npz --teacher logits.npy --width-multiplier 900",
+            "training 'vgg2+3' with width_multiplier 900: ",
+        ),
+        (
+            "distill images.npz --teacher logits.npy --teacher-width-multiplier 0",
+            "--teacher-width-multiplier must be a positive number",
+        ),
         ("distill images.npz --teacher logits.npy --temperature 1e300", "--temperature must be a positive number"),
         ("dynamics tiny.csv --label sick --strength 1e300", "--strength must lie between 0 and 1e+30, or be infinite"),
-        ("dynamics tiny.csv --label sick --start-scale inf", "--start-scale must be a positive number"),
+        ("dynamics tiny.csv --label sick --init-scale inf", "--init-scale must be a positive number"),
         ("margin tiny.csv --label sick --seed -1", "Invalid value for '--seed'"),
         (
             "plan tiny.csv --label sick --accuracy .9 --confirm 99999",
             "--confirm must be a whole number from 0 to",
         ),
         ("train tiny.csv --label sick --width 99999999998", "TiB are needed"),
-        ("verdict tiny.csv --label sick --margin 1e-300", "--margin must be 0 or lie in [0.001, 50) points"),
+        ("verdict tiny.csv --label sick --equivalence 1e-300", "--equivalence must be 0 or lie in [0.001, 50) points"),
     ],
 )
 def test_what_is_wrong_is_named(words, message, call):

@@ -49,18 +49,18 @@ def test_an_exported_student_predicts(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--accuracy", "1.2"], "up to 1"),
+        (["--accuracy", "1.2"], "at most 1"),
         (["--accuracy", "95"], "write 0.95"),
         (["--accuracy", "-0.1"], "above 0"),
         (["--accuracy", "0.3"], "most frequent class"),
-        (["--accuracy", "nan"], "share"),
+        (["--accuracy", "nan"], "--accuracy must be above 0 and at most 1, got nan"),
         (["--accuracy", "0.9", "--widths", "4"], "two different"),
-        (["--accuracy", "0.9", "--widths", "few"], "whole numbers"),
+        (["--accuracy", "0.9", "--widths", "few"], "--widths must be integers separated by commas"),
         (["--accuracy", "0.9", "--family", "mlp"], "mlp"),
         (["--accuracy", "0.9", "--share", "1.5"], "share must lie"),
         (["--accuracy", "0.9", "--confirm", "10"], "cannot confirm"),
-        (["--accuracy", "0.9", "--size", "8"], "--size has no meaning"),
-        (["--accuracy", "0.9", "--family", "vgg"], "--label, --drop have no meaning"),
+        (["--accuracy", "0.9", "--size", "8"], "does not take --size: leave it out"),
+        (["--accuracy", "0.9", "--family", "vgg"], "family 'vgg' needs images"),
         ([], "--accuracy"),
     ],
 )

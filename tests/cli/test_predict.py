@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from softlabel.cli.main import run
-from softlabel.data import load
+from softlabel.data.loading import load_raw
 from softlabel.data.scaling import Scaler
 from softlabel.export import export_student, save_student
 from softlabel.networks import TwoLayer
@@ -36,10 +36,10 @@ def shelf(tmp_path_factory):
         export_student(student(classes), place, f"m{classes}", inputs())
     export_student(student(5, columns=None), place, "plain", inputs())
     x = inputs(30, seed=4)
-    said = student(5).predict(x)
-    said[0] = (said[0] + 1) % 5
+    predicted = student(5).predict(x)
+    predicted[0] = (predicted[0] + 1) % 5
     frame = pl.DataFrame(x, schema=list(COLUMNS)).with_columns(
-        pl.Series("kind", [NAMES[one] for one in said]),
+        pl.Series("kind", [NAMES[one] for one in predicted]),
         pl.Series("nr", range(100, 130)),
         pl.lit("text").alias("remark"),
     )
@@ -47,9 +47,9 @@ def shelf(tmp_path_factory):
     frame.write_parquet(place / "t.parquet")
     frame.select(COLUMNS).write_csv(place / "bare.csv")
     np.save(place / "x.npy", x)
-    np.save(place / "xy.npy", np.column_stack([said, x]))
+    np.save(place / "xy.npy", np.column_stack([predicted, x]))
     np.savez(place / "x.npz", X=x)
-    np.savez(place / "xy.npz", X=x, y=np.array([NAMES[one] for one in said]))
+    np.savez(place / "xy.npz", X=x, y=np.array([NAMES[one] for one in predicted]))
     return place
 
 
@@ -64,9 +64,9 @@ def here(shelf, tmp_path, monkeypatch):
 def answer(capsys, *words):
     assert run(["predict", *map(str, words), "--json"]) == 0
     captured = capsys.readouterr()
-    found = json.loads(captured.out)
-    assert set(found) == KEYS
-    return found, captured.err
+    document = json.loads(captured.out)
+    assert set(document) == KEYS
+    return document, captured.err
 
 
 TRUTH = student(5).probabilities(inputs(30, seed=4))
@@ -75,25 +75,25 @@ TRUTH = student(5).probabilities(inputs(30, seed=4))
 @pytest.mark.parametrize("model", ["m5.onnx", "m5.safetensors", "m5.npz"])
 @pytest.mark.parametrize("data", ["t.csv", "t.parquet", "bare.csv", "x.npy", "x.npz"])
 def test_json_has_what_scripts_rely_on(here, capsys, model, data):
-    found, errors = answer(capsys, model, data)
-    assert found["model"] == model
-    assert found["rows"] == 30
-    assert found["classes"] == list(NAMES)
-    assert (found["accuracy"], found["log_loss"], found["out"]) == (None, None, None)
-    p = np.array([entry["probabilities"] for entry in found["predictions"]])
+    document, errors = answer(capsys, model, data)
+    assert document["model"] == model
+    assert document["rows"] == 30
+    assert document["classes"] == list(NAMES)
+    assert (document["accuracy"], document["log_loss"], document["out"]) == (None, None, None)
+    p = np.array([entry["probabilities"] for entry in document["predictions"]])
     assert p == pytest.approx(TRUTH, abs=1e-5)
-    assert [entry["class"] for entry in found["predictions"]] == [NAMES[one] for one in p.argmax(axis=1)]
-    assert [entry["row"] for entry in found["predictions"]] == list(range(1, 31))
-    assert list(found["counts"]) == list(NAMES)
-    assert list(found["counts"].values()) == np.bincount(p.argmax(axis=1), minlength=5).tolist()
-    ignored = "columns that are not the model's are ignored: "
+    assert [entry["class"] for entry in document["predictions"]] == [NAMES[one] for one in p.argmax(axis=1)]
+    assert [entry["row"] for entry in document["predictions"]] == list(range(1, 31))
+    assert list(document["counts"]) == list(NAMES)
+    assert list(document["counts"].values()) == np.bincount(p.argmax(axis=1), minlength=5).tolist()
+    ignored = "columns that the model does not use are ignored: "
     assert (ignored in errors) == data.startswith("t.")
     if data == "t.csv":
         assert ignored + "remark, kind, nr" in errors
 
 
 @pytest.mark.parametrize(
-    ("model", "data", "label", "further"),
+    ("model", "data", "label", "extra"),
     [
         ("m5.onnx", "t.csv", "kind", []),
         ("m5.safetensors", "t.parquet", "kind", ["--id", "nr", "--drop", "remark"]),
@@ -101,14 +101,14 @@ def test_json_has_what_scripts_rely_on(here, capsys, model, data):
         ("m5.onnx", "xy.npz", "y", []),
     ],
 )
-def test_labels_give_scores(here, capsys, model, data, label, further):
-    found, errors = answer(capsys, model, data, "--label", label, *further)
-    assert found["accuracy"] == pytest.approx(29 / 30)
-    said = TRUTH.argmax(axis=1)
-    said[0] = (said[0] + 1) % 5
-    assert found["log_loss"] == pytest.approx(-np.log(TRUTH[np.arange(30), said]).mean(), abs=1e-4)
-    if "--id" in further:
-        assert [entry["id"] for entry in found["predictions"]] == list(range(100, 130))
+def test_labels_give_scores(here, capsys, model, data, label, extra):
+    document, errors = answer(capsys, model, data, "--label", label, *extra)
+    assert document["accuracy"] == pytest.approx(29 / 30)
+    predicted = TRUTH.argmax(axis=1)
+    predicted[0] = (predicted[0] + 1) % 5
+    assert document["log_loss"] == pytest.approx(-np.log(TRUTH[np.arange(30), predicted]).mean(), abs=1e-4)
+    if "--id" in extra:
+        assert [entry["id"] for entry in document["predictions"]] == list(range(100, 130))
     assert ("ignored" in errors) == (data == "t.csv")
 
 
@@ -116,9 +116,9 @@ def test_labels_as_numbers_and_truths(here, capsys):
     """1.0 in a file is the class 1, and true is True."""
     x = inputs(30, seed=4)
     for classes, values in (
-        (("0", "1"), lambda said: said.astype(float)),
-        (("False", "True"), lambda said: said.astype(bool)),
-        (("false", "true"), lambda said: said.astype(bool)),
+        (("0", "1"), lambda predicted: predicted.astype(float)),
+        (("False", "True"), lambda predicted: predicted.astype(bool)),
+        (("false", "true"), lambda predicted: predicted.astype(bool)),
     ):
         model = StudentModel(student().network, student().scaler, classes, COLUMNS)
         model.save(here / "n.safetensors")
@@ -135,10 +135,10 @@ def test_labels_as_numbers_and_truths(here, capsys):
 def test_outputs_of_a_student_of_softened_labels_are_not_called_probabilities(here, capsys, ending):
     model = replace(student(5), softening=Softening(8.0))
     export_student(model, here, "soft", inputs())
-    found, errors = answer(capsys, f"soft.{ending}", "t.csv", "--label", "kind", "--out", "said.csv")
-    assert found["probabilities_are"] == "softened (label temperature 8)"
-    assert found["label_temperature"] == 8
-    assert found["calibration_error"] > 0
+    document, errors = answer(capsys, f"soft.{ending}", "t.csv", "--label", "kind", "--out", "said.csv")
+    assert document["probabilities_are"] == "softened (label temperature 8)"
+    assert document["label_temperature"] == 8
+    assert document["calibration_error"] > 0
     assert "note: outputs are softened (label temperature 8)" in errors
     assert pl.read_csv("said.csv").columns == ["row", "predicted", *(f"softened_{name}" for name in NAMES)]
     assert run(["predict", f"soft.{ending}", "t.csv", "--label", "kind"]) == 0
@@ -158,20 +158,20 @@ def test_a_certain_mistake_has_a_finite_loss(here, capsys):
     x = 1e3 * inputs(4)
     wrong = 1 - certain.predict(x)
     pl.DataFrame(x, schema=list(COLUMNS)).with_columns(pl.Series("y", wrong)).write_csv(here / "n.csv")
-    found, _ = answer(capsys, "n.safetensors", "n.csv", "--label", "y")
-    assert found["accuracy"] == 0
-    assert 30 < found["log_loss"] < 40
+    document, _ = answer(capsys, "n.safetensors", "n.csv", "--label", "y")
+    assert document["accuracy"] == 0
+    assert 30 < document["log_loss"] < 40
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_out_holds_every_row(here, capsys, ending):
-    found, errors = answer(capsys, "m5.onnx", "t.parquet", "--id", "nr", "--out", f"new/p.{ending}")
-    assert found["out"] == f"new/p.{ending}"
+    document, errors = answer(capsys, "m5.onnx", "t.parquet", "--id", "nr", "--out", f"new/p.{ending}")
+    assert document["out"] == f"new/p.{ending}"
     assert f"30 predictions written to new/p.{ending}" in errors
     frame = (pl.read_csv if ending == "csv" else pl.read_parquet)(here / "new" / f"p.{ending}")
     assert frame.columns == ["nr", "predicted", *(f"p_{name}" for name in NAMES)]
     assert frame["nr"].to_list() == list(range(100, 130))
-    assert frame["predicted"].to_list() == [entry["class"] for entry in found["predictions"]]
+    assert frame["predicted"].to_list() == [entry["class"] for entry in document["predictions"]]
     assert frame[:, 2:].to_numpy() == pytest.approx(TRUTH, abs=1e-5)
     assert [path.name for path in (here / "new").iterdir()] == [f"p.{ending}"]
     answer(capsys, "m5.onnx", "x.npy", "--out", f"new/p.{ending}")  # written again, rows by number
@@ -205,8 +205,8 @@ def test_dates_as_ids(here, capsys):
         pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 1, 30)).alias("day")
     )
     frame.write_parquet("d.parquet")
-    found, _ = answer(capsys, "m5.onnx", "d.parquet", "--id", "day", "--out", "p.parquet")
-    assert found["predictions"][0]["id"] == "2024-01-01"
+    document, _ = answer(capsys, "m5.onnx", "d.parquet", "--id", "day", "--out", "p.parquet")
+    assert document["predictions"][0]["id"] == "2024-01-01"
     assert pl.read_parquet("p.parquet")["day"].dtype == pl.Date
 
 
@@ -214,13 +214,13 @@ def test_columns_by_number_are_taken_by_position(here, capsys):
     """A model of a file without names knows columns 0, 1, 2: any table of three columns will do."""
     StudentModel(student(5).network, student().scaler, NAMES, ("0", "1", "2")).save(here / "n.safetensors")
     for data in ("bare.csv", "x.npy"):
-        found, _ = answer(capsys, "n.safetensors", data)
-        assert np.array([entry["probabilities"] for entry in found["predictions"]]) == pytest.approx(TRUTH, abs=1e-5)
+        document, _ = answer(capsys, "n.safetensors", data)
+        assert np.array([entry["probabilities"] for entry in document["predictions"]]) == pytest.approx(TRUTH, abs=1e-5)
 
 
 def test_an_id_may_be_an_input_too(here, capsys):
-    found, _ = answer(capsys, "m5.onnx", "bare.csv", "--id", "age")
-    assert np.array([entry["probabilities"] for entry in found["predictions"]]) == pytest.approx(TRUTH, abs=1e-5)
+    document, _ = answer(capsys, "m5.onnx", "bare.csv", "--id", "age")
+    assert np.array([entry["probabilities"] for entry in document["predictions"]]) == pytest.approx(TRUTH, abs=1e-5)
 
 
 def digits_student(classes):
@@ -234,20 +234,20 @@ def digits_student(classes):
 def test_a_named_set_brings_its_labels(here, capsys):
     model = digits_student(tuple("0123456789"))
     model.save(here / "digits.safetensors")
-    found, errors = answer(capsys, "digits.safetensors", "digits")
-    held = load("digits")
-    assert found["rows"] == 1797
-    assert found["accuracy"] == pytest.approx((model.predict(held.inputs) == held.labels).mean())
-    assert "any that the model learned from included" in errors
+    document, errors = answer(capsys, "digits.safetensors", "digits")
+    raw = load_raw("digits")
+    assert document["rows"] == 1797
+    assert document["accuracy"] == pytest.approx((model.predict(raw.inputs) == raw.labels).mean())
+    assert "including any that the model was trained on" in errors
     digits_student(("not label>4", "label>4")).save(here / "two.safetensors")
-    found, _ = answer(capsys, "two.safetensors", "digits")
+    document, _ = answer(capsys, "two.safetensors", "digits")
     two = StudentModel.load(here / "two.safetensors")
-    assert found["accuracy"] == pytest.approx((two.predict(held.inputs) == (held.labels > 4)).mean())
+    assert document["accuracy"] == pytest.approx((two.predict(raw.inputs) == (raw.labels > 4)).mean())
     for classes in (("not label==cat", "label==cat"), ("a", "b")):
         digits_student(classes).save(here / "two.safetensors")
-        found, errors = answer(capsys, "two.safetensors", "digits")
-        assert found["accuracy"] is None
-        assert "labels that are no classes of the model (0, 1, 2, 3, 4, 5, 6, 7 and 2 more): no scores" in errors
+        document, errors = answer(capsys, "two.safetensors", "digits")
+        assert document["accuracy"] is None
+        assert "labels that are not classes of the model (0, 1, 2, 3, 4, 5, 6, 7 and 2 more): no scores" in errors
 
 
 @pytest.mark.parametrize(
@@ -265,22 +265,22 @@ def test_a_rule_tells_its_sides_from_the_labels(here, capsys, rule, labels, side
     model.save(here / "r.safetensors")
     x = inputs(4, seed=4)
     pl.DataFrame(x, schema=list(COLUMNS)).with_columns(pl.Series("y", labels)).write_csv(here / "r.csv")
-    found, _ = answer(capsys, "r.safetensors", "r.csv", "--label", "y")
-    assert found["accuracy"] == (model.predict(x) == sides).mean()
+    document, _ = answer(capsys, "r.safetensors", "r.csv", "--label", "y")
+    assert document["accuracy"] == (model.predict(x) == sides).mean()
 
 
 def test_a_rule_about_numbers_needs_numbers(here, capsys):
     StudentModel(student().network, student().scaler, ("not label>4", "label>4"), COLUMNS).save(here / "r.safetensors")
     assert run(["predict", "r.safetensors", "t.csv", "--label", "kind"]) == 2
-    assert "task 'label>4' compares numbers, and 'café' is none" in capsys.readouterr().err
+    assert "task 'label>4' compares numbers, and class 'café' is not a number" in capsys.readouterr().err
 
 
 def test_classes_that_differ_in_their_zeros_stay_apart(here, capsys):
     model = StudentModel(student().network, student().scaler, ("01", "1"), COLUMNS)
     model.save(here / "z.safetensors")
     x = inputs(20, seed=4)
-    said = [("01", "1")[place] for place in model.predict(x)]
-    pl.DataFrame(x, schema=list(COLUMNS)).with_columns(pl.Series("y", said)).write_parquet(here / "z.parquet")
+    predicted = [("01", "1")[place] for place in model.predict(x)]
+    pl.DataFrame(x, schema=list(COLUMNS)).with_columns(pl.Series("y", predicted)).write_parquet(here / "z.parquet")
     assert answer(capsys, "z.safetensors", "z.parquet", "--label", "y")[0]["accuracy"] == 1
 
 
@@ -330,52 +330,52 @@ def test_pictures(album, capsys):
     pixels = np.load(album / "first.npz")["images"]
     truth = deep_truth(album, "colour", pixels)
     for data in ("last.npz", "first.npz", "flat"):
-        found, _ = answer(capsys, album / "colour.safetensors", album / data)
-        p = np.array([entry["probabilities"] for entry in found["predictions"]])
+        document, _ = answer(capsys, album / "colour.safetensors", album / data)
+        p = np.array([entry["probabilities"] for entry in document["predictions"]])
         assert p == pytest.approx(truth, abs=1e-6)
         right = (truth.argmax(axis=1) == 0).mean() if data == "first.npz" else None
-        assert found["accuracy"] == (None if right is None else pytest.approx(right))
-    found, _ = answer(capsys, album / "colour.safetensors", album / "sorted")  # cats first
-    p = np.array([entry["probabilities"] for entry in found["predictions"]])
+        assert document["accuracy"] == (None if right is None else pytest.approx(right))
+    document, _ = answer(capsys, album / "colour.safetensors", album / "sorted")  # cats first
+    p = np.array([entry["probabilities"] for entry in document["predictions"]])
     assert p == pytest.approx(truth[[0, 2, 4, 1, 3, 5]], abs=1e-6)
-    assert found["accuracy"] == pytest.approx((truth.argmax(axis=1) == np.arange(6) % 2).mean())
+    assert document["accuracy"] == pytest.approx((truth.argmax(axis=1) == np.arange(6) % 2).mean())
 
 
 def test_pictures_of_another_size_and_colour(album, capsys):
-    found, errors = answer(capsys, album / "colour.safetensors", album / "large")
-    assert "1 of 1 pictures were brought to 8 × 8 pixels" in errors
-    assert found["rows"] == 1
-    found, errors = answer(capsys, album / "grey.safetensors", album / "flat")
-    assert found["rows"] == 6
-    found, errors = answer(capsys, album / "grey.safetensors", album / "grey.npz")
-    assert "labels that are no classes of the model (bird): no scores" in errors
+    document, errors = answer(capsys, album / "colour.safetensors", album / "large")
+    assert "1 of 1 images were resized to 8 × 8 pixels" in errors
+    assert document["rows"] == 1
+    document, errors = answer(capsys, album / "grey.safetensors", album / "flat")
+    assert document["rows"] == 6
+    document, errors = answer(capsys, album / "grey.safetensors", album / "grey.npz")
+    assert "labels that are not classes of the model (bird): no scores" in errors
     digits = answer(capsys, album / "grey.safetensors", "digits")[0]  # 8 × 8 and grey by luck
     assert digits["rows"] == 1797
 
 
 @pytest.mark.parametrize(
-    ("model", "data", "further", "message"),
+    ("model", "data", "extra", "message"),
     [
-        ("grey", "none", [], "holds no pictures"),
+        ("grey", "none", [], "contains no images"),
         ("grey", "bad", [], "cannot be read as an image"),
-        ("grey", "both", [], "holds pictures and folders"),
-        ("grey", "wide.npz", [], "holds images (1, 8, 9) (channels, height, width), the model takes (1, 8, 8)"),
-        ("grey", "last.npz", [], "holds images (3, 8, 8)"),
-        ("grey", "bright.npz", [], "pixels must be whole numbers up to 255, or fractions from 0 to 1, got 7 to 7"),
+        ("grey", "both", [], "contains images and folders"),
+        ("grey", "wide.npz", [], "contains images (1, 8, 9) (channels, height, width), the model takes (1, 8, 8)"),
+        ("grey", "last.npz", [], "contains images (3, 8, 8)"),
+        ("grey", "bright.npz", [], "or fractions from 0 to 1, got 7 to 7"),
         ("grey", "short.npz", [], "2 images, but labels have shape (1,)"),
-        ("grey", "other.npz", [], "has no array 'images'; it holds X"),
+        ("grey", "other.npz", [], "has no array 'images'; it contains X"),
         ("grey", "cut.npz", [], "is not a readable NPZ file"),
         ("grey", "missing.npz", [], "there is no file or folder"),
-        ("grey", "grey.safetensors", [], "holds no pictures, which the model takes"),
-        ("grey", "grey.npz", ["--label", "labels"], "--label is for tables"),
-        ("grey", "grey.npz", ["--id", "nr"], "--id is for tables"),
-        ("grey", "grey.npz", ["--drop", "a"], "--drop is for tables"),
-        ("colour", "digits", [], "'digits' holds images (1, 8, 8)"),
+        ("grey", "grey.safetensors", [], "contains no images, which the model takes"),
+        ("grey", "grey.npz", ["--label", "labels"], "label applies to tables only"),
+        ("grey", "grey.npz", ["--id", "nr"], "id_column applies to tables only"),
+        ("grey", "grey.npz", ["--drop", "a"], "drop applies to tables only"),
+        ("colour", "digits", [], "'digits' contains images (1, 8, 8)"),
     ],
 )
-def test_pictures_that_cannot_be(album, capsys, model, data, further, message):
+def test_pictures_that_cannot_be(album, capsys, model, data, extra, message):
     data = data if data == "digits" else str(album / data)
-    check_refused(capsys, [str(album / f"{model}.safetensors"), data, *further], message)
+    check_refused(capsys, [str(album / f"{model}.safetensors"), data, *extra], message)
 
 
 def check_refused(capsys, words, message):
@@ -392,52 +392,52 @@ def check_refused(capsys, words, message):
     ("words", "message"),
     [
         ("none.onnx t.csv", "there is no model 'none.onnx'"),
-        (". t.csv", "is a folder: name a model in it"),
-        ("t.csv t.csv", "'t.csv' is no model"),
-        ("m5.py t.csv", "is Python code, which is never run from here: name m5.safetensors or m5.npz or m5.onnx"),
+        (". t.csv", "is a directory: pass a model file in it"),
+        ("t.csv t.csv", "'t.csv' is not a model"),
+        ("m5.py t.csv", "is Python code, which is never executed: use m5.safetensors or m5.npz or m5.onnx"),
         ("m5.onnx none.csv", "there is no file 'none.csv'"),
         ("m5.onnx nothing", "unknown data set 'nothing'"),
         ("m5.onnx digits", "'digits' has 64 input columns, the model takes 3"),
-        ("m5.onnx digits --label y", "--label is for tables: 'digits' has labels of its own"),
+        ("m5.onnx digits --label y", "label applies to tables only: 'digits' has labels"),
         ("m5.onnx m5.onnx", "softlabel reads .csv, .parquet, .npz, .npy"),
         ("m5.onnx .", "is a folder: name a file in it"),
         ("m5.onnx t.csv --label sort", "'t.csv' has no column 'sort': there are remark, height"),
         ("m5.onnx t.csv --id number", "'t.csv' has no column 'number'"),
         ("m5.onnx t.csv --drop number", "'t.csv' has no column 'number'"),
-        ("m5.onnx t.csv --drop age", "the model needs column age: leave out --drop"),
-        ("m5.onnx t.csv --label kind --drop kind", "column 'kind' is the label and dropped"),
-        ("m5.onnx t.csv --label age", "column 'age' is an input of the model, so it is not the label"),
+        ("m5.onnx t.csv --drop age", "the model needs column age: remove it from drop"),
+        ("m5.onnx t.csv --label kind --drop kind", "column 'kind' is both label and in drop"),
+        ("m5.onnx t.csv --label age", "column 'age' is an input of the model and cannot be the label"),
         (
             "m5.onnx t.csv --label remark",
-            "label 'remark' holds text, which the model does not know: its classes are no",
+            "label 'remark' contains text, which the model does not know: its classes are no",
         ),
         ("m2.onnx t.csv --label kind", "which the model does not know: its classes are no, yes"),
         ("m5.onnx renamed.csv", "lacks 2 of the model's 3 columns: weight, height; it has age, mass, size"),
-        ("plain.onnx t.csv", "'t.csv' has 6 input columns, the model takes 3; name the label if one of them is it"),
-        ("plain.onnx numbers.csv", "its first line is numbers"),
-        ("m5.onnx xy.npy", "'xy.npy' has 4 input columns, the model takes 3; name the label"),
+        ("plain.onnx t.csv", "'t.csv' has 6 input columns, the model takes 3; specify the label column"),
+        ("plain.onnx numbers.csv", "its first line contains numbers"),
+        ("m5.onnx xy.npy", "'xy.npy' has 4 input columns, the model takes 3; specify the label column"),
         ("m5.onnx xy.npy --label 7", "has no column '7'"),
         ("m5.onnx xy.npy --label last", "which the model does not know"),
         ("m5.onnx x.npy --label last", "'x.npy' has 2 input columns, the model takes 3"),
-        ("m5.onnx x.npy --id nr", "has no columns with names: leave out --id"),
+        ("m5.onnx x.npy --id nr", "has no column names: omit id_column"),
         ("m5.onnx x.npz --label y", "has no array of labels called 'y'"),
         ("m5.onnx gaps.csv", "has missing or infinite values in 'weight' (2, first in row 3): the model needs every"),
         ("m5.onnx gaps.npy", "has missing or infinite values in '1' (1, first in row 2)"),
         ("m5.onnx infinite.npy", "has missing or infinite values in '0'"),
-        ("m5.onnx words.csv", "has columns that are not numbers: weight ('weight' holds 'heavy')"),
+        ("m5.onnx words.csv", "has columns that are not numbers: weight ('weight' contains 'heavy')"),
         ("m5.onnx unlabelled.csv --label kind", "label 'kind' has 1 missing values (first in row 2)"),
         ("m5.onnx header.csv", "has 0 rows"),
         ("m5.onnx empty.csv", "is empty (0 bytes)"),
         ("m5.onnx cut.parquet", "is not a readable Parquet file"),
         ("m5.onnx objects.npy", "never unpickles"),
-        ("m5.onnx t.csv --out p.txt", "--out 'p.txt' must end in .csv, .parquet, .npy"),
+        ("m5.onnx t.csv --out p.txt", "--out must end in .csv, .parquet, .npy, got 'p.txt'"),
         ("m5.onnx t.csv --out folder.csv", "--out must be a file that can be written: 'folder.csv' is a folder"),
-        ("m5.onnx t.csv --out t.csv", "--out 't.csv' would overwrite 't.csv'"),
+        ("m5.onnx t.csv --out t.csv", "--out must not overwrite 't.csv', got 't.csv'"),
         ("m5.onnx t.csv --out empty.csv/p.csv", "cannot be made, since 'empty.csv' is not a folder"),
         ("m5.onnx clash.csv --id predicted --out p.csv", "the id column cannot be called 'predicted'"),
         ("changed.onnx t.csv", "was changed after softlabel wrote it"),
         ("unit.safetensors zero.npy", "zero inputs"),
-        ("unit.onnx zero.npy", "has no finite answer for 1 of 2 inputs (first in row 2)"),
+        ("unit.onnx zero.npy", "has no finite output for 1 of 2 inputs (first in row 2)"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(here, capsys, words, message):
@@ -456,8 +456,8 @@ def test_bad_input_is_one_line_and_exit_code_2(here, capsys, words, message):
     np.save("objects.npy", np.array([[{}]], dtype=object), allow_pickle=True)
     np.save("zero.npy", np.array([[1.0, 2, 3], [0, 0, 0]]))
     export_student(student(scale="unit"), here, "unit", inputs())
-    held = (here / "m5.onnx").read_bytes()
-    (here / "changed.onnx").write_bytes(held.replace(b'"yes"', b'"yep"'))
+    content = (here / "m5.onnx").read_bytes()
+    (here / "changed.onnx").write_bytes(content.replace(b'"yes"', b'"yep"'))
     before = (here / "t.csv").read_bytes()
     check_refused(capsys, words.split(), message)
     assert (here / "t.csv").read_bytes() == before

@@ -27,8 +27,8 @@ about = "small"
 epochs = 2
 radii = [20.0]
 temperatures = [2.0, 8.0]
-soft_steps = [3.0]
-hard_steps = [1.0, 3.0]
+soft_learning_rates = [3.0]
+hard_learning_rates = [1.0, 3.0]
 """
 
 
@@ -106,10 +106,10 @@ def test_report_is_rebuilt_and_citations_follow_the_run(capsys, folder):
         (["reproduce", "table1", "--data", "mnits"], "mnits"),
         (["reproduce", "table1", "--settings", "nowhere.toml"], "there is no file 'nowhere.toml'"),
         (["reproduce", "table1", "--data", "digits", "--executor", "cluster"], "unknown executor 'cluster'"),
-        (["results", "show", "nowhere"], "'nowhere' is not a run folder"),
-        (["results", "list", "nowhere"], "there is no folder 'nowhere'"),
-        (["report", "nowhere"], "'nowhere' is not a run folder"),
-        (["cite", "nowhere"], "'nowhere' is not a run folder"),
+        (["results", "show", "nowhere"], "'nowhere' is not a run directory"),
+        (["results", "list", "nowhere"], "there is no directory 'nowhere'"),
+        (["report", "nowhere"], "'nowhere' is not a run directory"),
+        (["cite", "nowhere"], "'nowhere' is not a run directory"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, tmp_path, monkeypatch, arguments, message):

@@ -1,12 +1,15 @@
 """`verdict` at the command line: answers, files, and everything a user can get wrong, each one line and exit code 2."""
 
 import json
+import logging
 
 import numpy as np
 import polars as pl
 import pytest
 
 from softlabel.cli.main import run
+from softlabel.cli.terminal import LogHandler
+from softlabel.studies import run as run_module
 from tests.cli.sheets import write_labels, write_sheet
 
 QUICK = "--width 2 --epochs 2 --seeds 2".split()
@@ -47,7 +50,7 @@ def test_people_get_a_table_and_sentences(tmp_path, capsys):
     assert "Report:" in said
 
 
-def test_unlabelled_rows_come_from_a_file(tmp_path, capsys):
+def test_unlabeled_rows_come_from_a_file(tmp_path, capsys):
     data = write_sheet(tmp_path / "t.csv", rows=200)
     more = pl.read_csv(write_sheet(tmp_path / "m.csv", seed=3)).drop("sick", "patient").select("height", "age", "blood")
     more.write_csv(tmp_path / "more.csv")
@@ -113,7 +116,7 @@ def test_a_teacher_that_does_not_fit_is_refused(tmp_path, capsys, name):
         (["--metric", "f1"], "unknown metric"),
         (["--seeds", "1"], "seeds"),
         (["--width", "0"], "width"),
-        (["--margin", "-1"], "margin"),
+        (["--equivalence", "-1"], "equivalence"),
         (["--confidence", "2"], "confidence"),
         (["--seed", "-4"], "seed"),
         (["--transfer", "nothing.csv"], "nothing.csv"),
@@ -124,3 +127,24 @@ def test_bad_options_are_refused(tmp_path, capsys, words, message):
     data = write_sheet(tmp_path / "t.csv")
     assert message in refused(capsys, call(data, *words, "--out", tmp_path / "run"))
     assert not (tmp_path / "run").exists()
+
+
+def test_an_interrupted_run_resumes_without_its_files(tmp_path, capsys, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    data = write_sheet(tmp_path / "t.csv", rows=200)
+    labels = write_labels(tmp_path / "p.csv", data)
+    words = ["--teacher", labels, "--out", tmp_path / "run"]
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "run_stages", stop)
+        assert call(data, *words) == 130
+    assert "what is finished is kept" in capsys.readouterr().err
+    data.unlink()
+    labels.unlink()
+    assert run(["results", "resume", str(tmp_path / "run"), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["runs"] == 2
+    assert not any(
+        isinstance(each, LogHandler) for each in logging.getLogger("softlabel").handlers
+    )  # messages are printed while a command runs, and only then

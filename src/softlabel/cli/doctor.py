@@ -12,7 +12,7 @@ def doctor(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN|FILES", help="A run folder; or data files and files of a teacher's labels, in any mix."
+            metavar="RUN|FILES", help="A run directory; or data files and files of a teacher's labels, in any mix."
         ),
     ],
     label: options.Label = None,
@@ -21,12 +21,12 @@ def doctor(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Name known mistakes in a run or in files, with their evidence and what to do.
+    """Name known mistakes in a run or in files, with evidence and remedies.
 
-    A run is a folder of verdict, plan, reproduce or train --out: steps, widths and radii that are too large or too
-    small, dead neurons, seeds that disagree, work that failed. A file with the label column is data (the first has the
-    training rows, others are further splits), any other a teacher's labels: leaks, duplicates, labels in another order,
-    logits taken for probabilities.
+    A run is the directory of a verdict, plan, reproduce or train: learning rates, widths and radii that are too large
+    or too small, dead neurons, seeds that disagree, failed work. A file with the label column is data (the first has
+    the training rows, others are more splits), any other a file of a teacher's labels: leaks, duplicates, labels in
+    another order, logits mistaken for probabilities.
 
     Example: softlabel doctor runs/verdict-heart-1a2b3c4d
 
@@ -36,8 +36,8 @@ def doctor(
     """
     from softlabel.studies.doctor import doctor as examine
 
-    found = examine(*paths, label=label, id_column=id_column)
+    diagnosis = examine(*paths, label=label, id_column=id_column)
     if as_json:
-        options.answer(found.document())
+        options.answer(diagnosis.to_dict())
     else:
-        options.say(*str(found).split("\n"))
+        options.say(*str(diagnosis).split("\n"))

@@ -1,10 +1,12 @@
-"""Options that go together, given to a verb as one object.
+"""Options that belong together, passed to a verb as one object.
 
-A verb decorated with `grouped` names a group by its type, as in `def verb(given: DataChoice, …)`; the command line has
-the group's fields as options.
+A verb decorated with `grouped` names a group by its type, as in `def verb(data: DataChoice, …)`; the command line has
+the fields of the group as options.
 """
 
 import inspect
+import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
@@ -13,12 +15,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from softlabel.cli import options
 
 if TYPE_CHECKING:
-    from softlabel.data import Task
+    from softlabel.data.problem import Problem
+    from softlabel.studies.run import Execution
+    from softlabel.teachers.sources import TeacherOptions
 
 
 @dataclass(frozen=True)
 class DataChoice:
-    """Which data, and what of them."""
+    """The data, and what of them."""
 
     data: options.Data
     label: options.Label = None
@@ -28,39 +32,68 @@ class DataChoice:
     scale: options.Scale = None
     drop: options.Drop = None
 
-    def load_task(self, several_classes: bool = False) -> "Task":
-        """The two-class task (or one with several) that they pose."""
-        from softlabel.data import load_task
+    def load(self, *, seed: int = 0, **more: Any) -> "Problem":
+        """The problem; `more` are further arguments of `softlabel.load`. What was loaded is said on stderr."""
+        from softlabel.data import load
 
-        return load_task(self.data, self.label, self.task, self.classes, self.leave_out, self.scale, self.drop or (),
-                         several_classes=several_classes)  # fmt: skip
+        problem = load(
+            self.data, self.label, task=self.task, classes=self.classes, leave_out=self.leave_out, scale=self.scale,
+            drop=self.drop or (), seed=seed, **more,
+        )  # fmt: skip
+        options.note(str(problem))
+        for remark in problem.notes:
+            options.note(f"note: {remark}")
+        return problem
 
 
 @dataclass(frozen=True)
 class TeacherChoice:
-    """Which teacher, and how its answers are read."""
+    """The teacher, and how its predictions are read."""
 
     teacher: options.Teacher = "auto"
     teacher_output: options.TeacherOutput = None
     teacher_kind: options.TeacherKind = None
     id_column: options.Id = None
 
+    def options(self) -> "TeacherOptions":
+        """As the library takes them."""
+        from softlabel.teachers.sources import TeacherOptions
+
+        return TeacherOptions(self.teacher_output, self.teacher_kind, self.id_column)
+
 
 @dataclass(frozen=True)
-class Training:
+class TrainingChoice:
     """How students of `verdict` and `plan` are trained."""
 
     search_radius: options.SearchRadius = False
     epochs: options.Epochs = None
     batch_size: options.BatchSize = None
 
-    def settings(self) -> dict[str, Any]:
-        """As the studies name them."""
-        return {"search_radius": self.search_radius, "epochs": self.epochs, "batch": self.batch_size}
+
+@dataclass(frozen=True)
+class ExecutionChoice:
+    """Where the trainings of a study run."""
+
+    executor: options.ExecutorName = "serial"
+    workers: options.Workers = None
+    threads: options.Threads = None
+    scheduler: options.Scheduler = None
+
+    def execution(self, command: str | None = None) -> "Execution":
+        """As the library takes it; `command` is the one that reproduces the run."""
+        from softlabel.studies.run import Execution
+
+        return Execution(self.executor, self.workers, self.threads, self.scheduler, command=command or typed_command())
+
+
+def typed_command() -> str:
+    """The command as the user typed it, for the page."""
+    return shlex.join(["softlabel", *sys.argv[1:]])
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with the fields of its groups as parameters of their own."""
+    """The verb with the fields of its groups as parameters."""
     signature = inspect.signature(verb, eval_str=True)
     groups: dict[str, Any] = {
         name: each.annotation for name, each in signature.parameters.items() if is_dataclass(each.annotation)

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from softlabel import __version__
-from softlabel.cli import data, results, terminal
+from softlabel.cli import data, report, results, terminal
 from softlabel.cli.audit import audit
 from softlabel.cli.bounds import bounds
 from softlabel.cli.distill import distill
@@ -35,10 +35,10 @@ WRONG_PATHS = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, er
 app = typer.Typer(
     name="softlabel",
     invoke_without_command=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Soft labels or hard ones? How small a student? What can be proved?",
+    help="Soft labels or hard labels? How small can the student be? What can be proved?",
     epilog="Every verb answers [bold]--help[/bold] with examples, and [bold]--json[/bold] with one JSON document.",
 )
 app.add_typer(data.app, name="data")
@@ -53,9 +53,10 @@ app.command()(predict)
 app.command()(reproduce)
 app.command()(train)
 app.command()(verdict)
+results.app.command()(report.resume)
 app.add_typer(results.app, name="results")
-app.command()(results.report)
-app.command()(results.cite)
+app.command()(report.report)
+app.command()(report.cite)
 
 
 def _version(wanted: bool) -> None:
@@ -81,7 +82,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         if words and not {"--help", "--version"} & set(words):
             check_room()
-        code = typer.main.get_command(app).main(words, prog_name="softlabel", standalone_mode=False)
+        with terminal.log_shown():
+            code = typer.main.get_command(app).main(words, prog_name="softlabel", standalone_mode=False)
         if code == INTERRUPTED:  # Typer turns an interrupt into this code
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
@@ -89,15 +91,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
         message = problem.format_message()
         return _fail(message, 2) if message else 0  # empty: a group was called without a verb and showed its help
     except InputError as problem:
-        return _fail(_named_as_option(str(problem), words), 2)
+        return _fail(_with_options(str(problem), words), 2)
     except SoftlabelError as problem:
         return _fail(str(problem), 1)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except OSError as problem:
         name = "" if problem.filename is None else str(problem.filename)
-        given = name != "" and problem.errno in WRONG_PATHS and any(name in word for word in words)
-        return _fail(f"'{name}': {problem.strerror}" if name else problem.strerror or str(problem), 2 if given else 1)
+        users = name != "" and problem.errno in WRONG_PATHS and any(name in word for word in words)
+        return _fail(f"'{name}': {problem.strerror}" if name else problem.strerror or str(problem), 2 if users else 1)
     except Exception as problem:
         sentence = out_of_memory(problem)
         if sentence is not None:
@@ -124,13 +126,16 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _named_as_option(message: str, words: Sequence[str]) -> str:
-    """The library names a parameter that has a wrong value; at the command line it is an option."""
-    found = re.match(r"(\w+)(?= must )", message)
-    if found is None:
-        return message
+def _with_options(message: str, words: Sequence[str]) -> str:
+    """The message of the library, which names parameters, with the options of this command instead.
+
+    A parameter is the first word of "width must be …", stands in backticks, or follows a word as in "pass label".
+    """
     command: Any = typer.main.get_command(app)
     for word in words:
         command = getattr(command, "commands", {}).get(word, command)
-    options = {each.name: max(each.opts, key=len) for each in command.params if each.param_type_name == "option"}
-    return options.get(found[1], found[1]) + message[found.end() :]
+    names = {each.name: max(each.opts, key=len) for each in command.params if each.param_type_name == "option"}
+    message = re.sub(r"^(\w+)(?= must )", lambda match: names.get(match[1], match[1]), message)
+    message = re.sub(r"`(\w+)`", lambda match: names.get(match[1], match[1]), message)
+    verbs = "change|leave out|pass|take"
+    return re.sub(rf"\b({verbs}) (\w+)\b", lambda match: f"{match[1]} {names.get(match[2], match[2])}", message)

@@ -1,83 +1,134 @@
-"""Options that several verbs share, and how every verb answers."""
+"""Options that several verbs share, and how every verb prints its result."""
 
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softlabel.cli.terminal import answer, note, say, table
 from softlabel.ranges import LARGEST_SEED
 
+if TYPE_CHECKING:
+    from softlabel.lab import Result
+
 __all__ = ["answer", "note", "say", "table"]
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A data set's name, or a CSV, Parquet, NPZ or NPY file.")]
-Label = Annotated[str | None, typer.Option(help="Label column of a file.")]
-Task = Annotated[str | None, typer.Option(help="Rule that makes two classes, e.g. 'label>4'.")]
-Classes = Annotated[str | None, typer.Option(help="Two classes to keep, e.g. cat,dog (−1 and +1).")]
-LeaveOut = Annotated[str | None, typer.Option(help="Classes to leave out, e.g. 1,7,4,9.")]
+DATA, TEACHER, TRAINING, EXECUTION, OUTPUT = "Data", "Teacher", "Training", "Execution", "Output"  # help panels
+
+
+def option(help: str, panel: str | None = None, *names: str, **more: Any) -> Any:
+    """A Typer option in a panel of the help."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+Data = Annotated[
+    str,
+    typer.Argument(metavar="DATA", help="Name of a data set; a CSV, Parquet, NPZ or NPY file; a folder of images."),
+]
+Label = Annotated[str | None, option("Label column of a file.", DATA)]
+Task = Annotated[str | None, option("Rule that makes two classes, e.g. 'label>4'.", DATA)]
+Classes = Annotated[str | None, option("Two classes to keep, e.g. cat,dog (−1 and +1).", DATA)]
+LeaveOut = Annotated[str | None, option("Classes to leave out, e.g. 1,7,4,9.", DATA)]
 Scale = Annotated[
-    str | None, typer.Option(help="none, max (divide by the largest norm), unit (norm 1) or standard (columns).")
+    str | None, option("none, max (divide by the largest norm), unit (norm 1) or standard (columns).", DATA)
 ]
-Drop = Annotated[list[str] | None, typer.Option(help="Input column of a file to drop; may be given several times.")]
+Drop = Annotated[list[str] | None, option("Input column of a file to drop; may be given several times.", DATA)]
 TestFile = Annotated[
-    Path | None, typer.Option("--test", help="File of test rows, same columns; without it they are drawn from DATA.")
+    Path | None, option("File of test rows with the same columns. Default: drawn from DATA.", DATA, "--test")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
-Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of everything random.")]
-Budget = Annotated[
+Size = Annotated[int | None, option("Resize the images of a folder to N×N pixels.", DATA, min=4)]
+Rows = Annotated[int | None, option("Use only this many rows, drawn by the seed.", DATA, min=2)]
+Json = Annotated[bool, option("Print one JSON document on stdout and nothing else there.", OUTPUT, "--json")]
+Seed = Annotated[int, option("Random seed.", None, min=0, max=LARGEST_SEED)]
+Out = Annotated[Path | None, option("Directory for the files of the run.", OUTPUT)]
+TimeLimit = Annotated[
     float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help="Time limit in seconds for a margin; the best found so far is returned, and depends on the machine. "
-        "Default: none, the work is limited instead.",
+    option(
+        "Time limit in seconds; the best interval found so far is returned, and depends on the machine. Default: no "
+        "time limit, but a work limit.",
+        EXECUTION, metavar="SECONDS",
     ),
-]
+]  # fmt: skip
 WorkLimit = Annotated[
     float | None,
-    typer.Option(
-        metavar="OPERATIONS",
-        help="Work limit for a margin in floating-point operations, e.g. 1e12; the same command then gives the same "
-        "numbers. Default: enough for minutes on a few cores, unless --budget is given.",
+    option(
+        "Work limit in floating-point operations, e.g. 1e12; the same command then gives the same numbers. Default: "
+        "enough for minutes on a few cores, unless there is a time limit.",
+        EXECUTION, metavar="OPERATIONS",
     ),
-]
+]  # fmt: skip
 Teacher = Annotated[
-    str,
-    typer.Option(help="auto (trained here), an ONNX file, or a file of soft labels or logits (CSV, Parquet, NPY)."),
+    str, option("auto (trained here), an ONNX file, or a file of soft labels or logits (CSV, Parquet, NPY).", TEACHER)
 ]
-TeacherOutput = Annotated[str | None, typer.Option(help="Output of an ONNX teacher to take.")]
-TeacherKind = Annotated[str | None, typer.Option(help="logits or probabilities, where it cannot be told.")]
-Id = Annotated[str | None, typer.Option("--id", help="Column of ids by which a file of soft labels is matched.")]
-SearchRadius = Annotated[
-    bool, typer.Option("--search-radius", help="Choose a radius of the projection too, with the temperature.")
+TeacherOutput = Annotated[str | None, option("Output of an ONNX teacher to use.", TEACHER)]
+TeacherKind = Annotated[str | None, option("logits or probabilities, where this is ambiguous.", TEACHER)]
+Id = Annotated[str | None, option("Column of ids by which a file of soft labels is matched.", TEACHER, "--id")]
+SearchRadius = Annotated[bool, option("Choose a radius of the papers' projection, too.", TRAINING, "--search-radius")]
+Epochs = Annotated[
+    int | None,
+    option("Passes over the training rows. Default: chosen from their number.", TRAINING, min=1),
 ]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the training rows; by default by their number.")]
-BatchSize = Annotated[int | None, typer.Option(min=1, help="Rows a step; by default by their number.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for what the run leaves behind.")]
+BatchSize = Annotated[
+    int | None, option("Batch size. Default: chosen from the number of training rows.", TRAINING, min=1)
+]
+ExecutorName = Annotated[str, option("serial, local (processes) or dask.", EXECUTION, "--executor")]
+Workers = Annotated[int | None, option("Number of workers. Default: one for each core.", EXECUTION, min=1)]
+Threads = Annotated[int | None, option("Threads of each worker. Default: cores / workers.", EXECUTION, min=1)]
+Scheduler = Annotated[str | None, option("Address of a Dask scheduler, e.g. tcp://10.0.0.1:8786.", EXECUTION)]
 
 
-def whole_numbers(words: str, name: str) -> list[int]:
-    """Whole numbers from 1 on, given with commas, each once and in order; `name` is the option's, for the error."""
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Where the work is interrupted, print what its run directory says about that."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        for line in getattr(interrupt, "__notes__", ()):
+            note(line)
+        raise
+
+
+def result_document(result: "Result") -> dict[str, Any]:
+    """The JSON document of a result, with the path of its page."""
+    return result.to_dict() | ({} if result.report is None else {"report": str(result.report)})
+
+
+def print_result(run: "Callable[[], Result]", show: Callable[[dict[str, Any]], None], as_json: bool) -> None:
+    """Run, and print the document of the result, or its table (`show`) and sentences."""
+    with interruptible():
+        result = run()
+    document = result_document(result)
+    if as_json:
+        answer(document)
+        return
+    show(document)
+    say(*result.summary, "", f"Report: {result.report}")
+
+
+def positive_integers(words: str, name: str) -> list[int]:
+    """Positive integers separated by commas, sorted and unique; `name` is the parameter, for the error."""
     from softlabel.errors import InputError
 
     try:
-        numbers = sorted({int(word) for word in words.split(",")})
+        values = sorted({int(word) for word in words.split(",")})
     except ValueError:
-        raise InputError(f"{name} must be whole numbers with commas, e.g. 64,256, got '{words}'") from None
-    if numbers[0] < 1:
-        raise InputError(f"{name} must be whole numbers from 1 on, got '{words}'")
-    return numbers
+        raise InputError(f"{name} must be integers separated by commas, e.g. 64,256, got '{words}'") from None
+    if values[0] < 1:
+        raise InputError(f"{name} must be positive integers, got '{words}'")
+    return values
 
 
 def numbers(words: str, name: str, infinite: bool = False) -> list[float]:
-    """Numbers from 0 on, given with commas, each once and in order; with `infinite` inf is one too."""
-    import math
-
+    """Nonnegative numbers separated by commas, sorted and unique; with `infinite` inf is one, too."""
     from softlabel.errors import InputError
 
     try:
-        found = sorted({float(word) for word in words.split(",")})
+        values = sorted({float(word) for word in words.split(",")})
     except ValueError:
-        raise InputError(f"{name} must be numbers with commas, e.g. 0,0.1,1, got '{words}'") from None
-    if any(math.isnan(number) or number < 0 or (math.isinf(number) and not infinite) for number in found):
-        raise InputError(f"{name} must be numbers from 0 on{' or inf' if infinite else ''}, got '{words}'")
-    return found
+        raise InputError(f"{name} must be numbers separated by commas, e.g. 0,0.1,1, got '{words}'") from None
+    if any(math.isnan(value) or value < 0 or (math.isinf(value) and not infinite) for value in values):
+        raise InputError(f"{name} must be nonnegative numbers{' or inf' if infinite else ''}, got '{words}'")
+    return values

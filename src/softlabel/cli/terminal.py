@@ -1,14 +1,15 @@
-"""The one place where text reaches standard output and standard error.
+"""Everything that is printed on standard output and standard error.
 
 What is printed may hold names from files: characters that are not printable are escaped, and nothing is read as Rich
 markup. Characters that the terminal's encoding lacks are escaped too.
 """
 
 import errno
+import logging
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OutputError(SoftlabelError):
-    """Standard output does not take the answer: its reader is gone, it was closed, or its disk is full."""
+    """Standard output cannot be written: its reader is gone, it was closed, or its disk is full."""
 
 
 class Output(TextIOWrapper):
@@ -43,9 +44,9 @@ class Output(TextIOWrapper):
         """The sentence, empty where the reader is gone; what is buffered goes nowhere, so that Python exits quietly."""
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
-        if problem.errno == errno.EPIPE:  # the reader, `head` perhaps, has seen enough
+        if problem.errno == errno.EPIPE:  # the reader, `head` perhaps, stopped reading
             return OutputError("")
-        return OutputError(f"standard output cannot be written ({problem.strerror}): the answer is incomplete")
+        return OutputError(f"standard output cannot be written ({problem.strerror}): the output is incomplete")
 
 
 def open_streams() -> None:
@@ -72,7 +73,7 @@ def open_streams() -> None:
 
 
 def say(*lines: object) -> None:
-    """Print lines of the answer on standard output."""
+    """Print lines of the result on standard output."""
     for line in lines:
         print(printable(line))
 
@@ -85,9 +86,31 @@ def answer(document: dict[str, Any]) -> None:
 
 
 def note(message: object) -> None:
-    """A line for the person at the terminal; standard output stays free for the answer."""
+    """Print a line on standard error; standard output is for the result."""
     with suppress(OSError):
         print(printable(message), file=sys.stderr)
+
+
+class LogHandler(logging.Handler):
+    """Prints the messages of the library on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        note(f"warning: {text}" if record.levelno >= logging.WARNING else text)
+
+
+@contextmanager
+def log_shown() -> Iterator[None]:
+    """Print the messages of the library while a command runs."""
+    log, handler = logging.getLogger("softlabel"), LogHandler()
+    level = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def complain(message: str) -> None:
@@ -109,8 +132,8 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], *
     from rich.table import Table
 
     shown = Table(title=plain_text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-    for place, name in enumerate(header):
-        shown.add_column(plain_text(name), justify="right" if numbers and place else "left", overflow="fold")
+    for index, name in enumerate(header):
+        shown.add_column(plain_text(name), justify="right" if numbers and index else "left", overflow="fold")
     for row in rows:
         shown.add_row(*(plain_text(value) for value in row))
     Console().print(shown)

@@ -1,40 +1,38 @@
-"""`softlabel verdict`: should you distil?"""
+"""`softlabel verdict`: should you distill?"""
 
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from softlabel.cli import options
-from softlabel.cli.groups import DataChoice, TeacherChoice, Training, grouped
+from softlabel.cli.groups import DataChoice, ExecutionChoice, TeacherChoice, TrainingChoice, grouped
+from softlabel.cli.options import DATA, option
 
 
 @grouped
 def verdict(
     *,
-    given: DataChoice,
+    data: DataChoice,
     test: options.TestFile = None,
-    taught: TeacherChoice,
-    width: Annotated[int, typer.Option(help="Neurons of the students.")] = 32,
-    metric: Annotated[str, typer.Option(help="accuracy, balanced-accuracy, auc or log-loss.")] = "accuracy",
-    margin: Annotated[float, typer.Option(help="Points within which a gap does not matter.")] = 0.5,
-    seeds: Annotated[int, typer.Option(help="At most so many for each arm.")] = 40,
-    confidence: Annotated[float, typer.Option(help="Confidence over all looks together.")] = 0.95,
     transfer: Annotated[
-        Path | None, typer.Option(help="File of unlabelled rows, same columns: the teacher labels them for an arm.")
+        Path | None, option("File of unlabeled rows with the same columns; the teacher labels them for an arm.", DATA)
     ] = None,
-    training: Training,
+    teacher: TeacherChoice,
+    width: Annotated[int, option("Hidden neurons of the students.")] = 32,
+    metric: Annotated[str, option("accuracy, balanced-accuracy, auc or log-loss.")] = "accuracy",
+    equivalence: Annotated[float, option("A gap within ± this many points does not matter.")] = 0.5,
+    seeds: Annotated[int, option("Maximum number of seeds per arm.")] = 40,
+    confidence: Annotated[float, option("Confidence over all looks together.")] = 0.95,
+    training: TrainingChoice,
+    execution: ExecutionChoice,
     seed: options.Seed = 0,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> None:
-    """Should you distil? Soft, hard and smoothed labels with equal budgets, paired seeds and a verdict.
+    """Should you distill? Soft, hard and smoothed labels with equal budgets, paired seeds and a verdict.
 
-    Seeds are added until the interval of soft − hard decides, or the budget ends; looks are planned so that adding
-    seeds does not inflate the error rate. Answers: soft wins, no difference, hard wins, or undecided and what it would
-    take.
+    Seeds are added until the interval of soft − hard decides, or their maximum is reached; looks are planned so that
+    adding seeds does not inflate the error rate. The verdict is: soft wins, no difference, hard wins, or undecided,
+    with what would decide it.
 
     Example: softlabel verdict digits
 
@@ -42,36 +40,32 @@ def verdict(
 
     Example: softlabel verdict heart.csv --label sick --test later.csv --teacher labels.csv --id patient
 
-    Example: softlabel verdict heart.csv --label sick --drop patient --transfer unlabelled.csv
+    Example: softlabel verdict heart.csv --label sick --drop patient --transfer unlabeled.csv
     """
-    from softlabel.cli.answering import run_and_answer
-    from softlabel.cli.practice import again_command, load_practice
-    from softlabel.studies.verdict import verdict as ask
-    from softlabel.teachers.asking import read_unlabelled
+    from softlabel.studies.verdict import VerdictOptions
+    from softlabel.studies.verdict import verdict as decide
+    from softlabel.teachers.sources import read_unlabeled
 
-    problem = load_practice(given, taught.id_column, seed, test)
-    unlabelled = None if transfer is None else read_unlabelled(transfer, problem, given.drop or ())
-    run = partial(
-        ask, problem, width=width, metric=metric, margin=margin, seeds=seeds, confidence=confidence,
-        transfer=unlabelled, seed=seed, folder=out, again=again_command("verdict"), note=options.note,
-        **asdict(taught), **training.settings(),
+    problem = data.load(seed=seed, id_column=teacher.id_column, test=test)
+    chosen = VerdictOptions(
+        confidence=confidence, epochs=training.epochs, batch_size=training.batch_size,
+        search_radius=training.search_radius, teacher=teacher.options(),
+        transfer=None if transfer is None else read_unlabeled(transfer, problem, data.drop or ()),
     )  # fmt: skip
-    run_and_answer(lambda watch: run(watch=watch), _show, as_json)
+    options.print_result(
+        lambda: decide(problem, teacher=teacher.teacher, width=width, metric=metric, equivalence=equivalence,
+                       seeds=seeds, seed=seed, out=out, options=chosen, execution=execution.execution()),
+        _show, as_json,
+    )  # fmt: skip
 
 
 def _show(document: dict[str, Any]) -> None:
-    def number(value: float | None, form: str) -> str:
-        return "–" if value is None else format(value, form)
-
-    rows = [
-        [
-            arm, f"{found['mean']:.4f} ({found['low']:.4f} … {found['high']:.4f})", number(found["log_loss"], ".4f"),
-            number(found["calibration_error"], ".3f"), number(found.get("agreement"), ".1%"),
-        ]
-        for arm, found in document["arms"].items()
-    ]  # fmt: skip
-    options.table(
-        f"{document['metric']} on test rows, {document['runs']} seeds",
-        ["labels", document["metric"], "log loss", "calibration error", "agreement"],
-        rows,
-    )
+    rows = []
+    for name, arm in document["arms"].items():
+        agreement = arm.get("agreement")
+        rows.append([
+            name, f"{arm['mean']:.4f} ({arm['low']:.4f} … {arm['high']:.4f})", f"{arm['log_loss']:.4f}",
+            f"{arm['calibration_error']:.3f}", "–" if agreement is None else f"{agreement:.1%}",
+        ])  # fmt: skip
+    columns = ["labels", document["metric"], "log loss", "calibration error", "agreement"]
+    options.table(f"{document['metric']} on test rows, {document['runs']} seeds", columns, rows)
