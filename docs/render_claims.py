@@ -1,13 +1,15 @@
-"""Makes docs/claims.md from docs/claims.toml: python docs/render_claims.py"""
+"""Writes docs/papers/claims.md from docs/papers/claims.toml: python docs/render_claims.py"""
 
+import re
 import tomllib
 from pathlib import Path
 
-HERE = Path(__file__).parent
+PAPERS = Path(__file__).parent / "papers"
 HEAD = """# Claims
 
-Every numbered claim of both papers, what checks it here, and what came of it. Made from `docs/claims.toml` by
-`python docs/render_claims.py`.
+This page lists every numbered claim of both papers, its verdict, and what checks it: tests of this repository, by their
+path in `tests/`, or a study that you can run. A claim that is *corrected* is wrong or empty as printed and right with
+the change named. The page is generated from `docs/papers/claims.toml` by `python docs/render_claims.py`.
 
 """
 NAMES = {
@@ -16,29 +18,40 @@ NAMES = {
 }
 
 
-def claims() -> list[dict]:
-    return tomllib.loads((HERE / "claims.toml").read_text(encoding="utf-8"))["claim"]
+def load_claims() -> list[dict]:
+    return tomllib.loads((PAPERS / "claims.toml").read_text(encoding="utf-8"))["claim"]
 
 
-def render(found: list[dict]) -> str:
+def render(claims: list[dict]) -> str:
+    """Return the page: for each paper an overview, and a section per claim with its comment and its checks."""
     parts = [HEAD]
     for paper, authors in NAMES.items():
-        rows = [claim for claim in found if claim["paper"] == paper]
-        parts.append(f"## {authors}\n\n| where | claim | verdict | checked by |\n| --- | --- | --- | --- |\n")
-        for claim in rows:
-            verdict = f"**{claim['verdict']}**" + (f". {claim['comment']}" if claim["comment"] else "")
-            checks = "<br>".join(_check(check) for check in claim["checks"]) or "–"
-            parts.append(f"| {claim['where']} | {claim['says']} | {verdict} | {checks} |\n")
+        rows = [claim for claim in claims if claim["paper"] == paper]
+        parts.append(f"## {authors}\n\n| claim | what the paper says | verdict |\n| --- | --- | --- |\n")
+        parts += [f"| [{row['where']}](#{_target(row)}) | {row['says']} | **{row['verdict']}** |\n" for row in rows]
+        parts += [_section(row) for row in rows]
         parts.append("\n")
     return "".join(parts).rstrip() + "\n"
+
+
+def _section(claim: dict) -> str:
+    checks = "".join(f"- {_check(check)}\n" for check in claim["checks"])
+    comment = f"{claim['comment']}\n\n" if claim["comment"] else ""
+    return f"\n({_target(claim)})=\n\n### {claim['where']}: {claim['verdict']}\n\n*{claim['says']}*\n\n{comment}" + (
+        f"Checked by:\n\n{checks}" if checks else ""
+    )
+
+
+def _target(claim: dict) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", f"{claim['paper']} {claim['where']}".lower()).strip("-")
 
 
 def _check(check: str) -> str:
     if check.startswith("study:"):
         name = check.removeprefix("study:")
-        return f"[`softlabel reproduce {name}`](results/{name}/README.md)"
+        return f"[`softlabel reproduce {name}`](../results/{name}/README.md)"
     return f"`{check.removeprefix('tests/')}`"
 
 
 if __name__ == "__main__":
-    (HERE / "claims.md").write_text(render(claims()), encoding="utf-8")
+    (PAPERS / "claims.md").write_text(render(load_claims()), encoding="utf-8")

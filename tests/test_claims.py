@@ -1,4 +1,4 @@
-"""The claims ledger: every check it names exists, every closed claim has one, and its page is up to date."""
+"""The list of claims: every check it names exists, every closed claim has one, and its page is up to date."""
 
 import ast
 import importlib.util
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from softlabel.studies.running import STUDIES
+from softlabel.studies.registry import PAPER_STUDIES
 
 HERE = Path(__file__).parents[1]
 VERDICTS = {"holds", "holds partly", "fails", "corrected", "open"}
@@ -22,12 +22,12 @@ def _renderer():
 
 
 RENDERER = _renderer()
-CLAIMS = RENDERER.claims()
+CLAIMS = RENDERER.load_claims()
 
 
 def exists(check: str) -> bool:
     if check.startswith("study:"):
-        return check.removeprefix("study:") in STUDIES
+        return check.removeprefix("study:") in PAPER_STUDIES
     file, _, name = check.partition("::")
     path = HERE / file
     if not path.is_file() or not file.startswith("tests/"):
@@ -37,7 +37,7 @@ def exists(check: str) -> bool:
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['paper']}: {claim['where']}")
-def test_every_claim_is_whole_and_its_checks_exist(claim):
+def test_every_claim_is_complete_and_its_checks_exist(claim):
     assert set(claim) == {"paper", "where", "says", "checks", "verdict", "comment"}
     assert claim["paper"] in RENDERER.NAMES
     assert claim["verdict"] in VERDICTS
@@ -60,4 +60,5 @@ def test_a_check_that_does_not_exist_is_noticed():
 
 
 def test_the_page_is_up_to_date():
-    assert (HERE / "docs" / "claims.md").read_text() == RENDERER.render(CLAIMS), "run python docs/render_claims.py"
+    page = HERE / "docs" / "papers" / "claims.md"
+    assert page.read_text(encoding="utf-8") == RENDERER.render(CLAIMS), "run python docs/render_claims.py"
