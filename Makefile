@@ -1,10 +1,10 @@
-# Everything from nothing: `make demo` runs the main job, `make test` every check.
+# Everything from nothing: `make demo` runs the main job, `make test` every check, `make docs` builds the site.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint browser bench clean
+.PHONY: demo test test-slow lint docs coverage browser bench clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml constraints.txt
@@ -30,7 +30,16 @@ browser:
 	       DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; } >/dev/null 2>&1; } || true
 
 test: lint browser
-	$(BIN)/pytest -n 2 -m 'not slow'
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow'
+
+# The site in docs/_build/html. Warnings are errors; tests/test_docs.py builds it too and follows its internal links.
+docs: $(READY)
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
+	@echo "built docs/_build/html/index.html"
+
+# Line and branch coverage of the quick tests, in worker processes too; the report is htmlcov/index.html.
+coverage: $(READY) browser
+	$(BIN)/pytest -n 2 -m 'not slow' --cov --cov-report=term:skip-covered --cov-report=html
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
@@ -39,4 +48,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) docs/_build docs/reference/api docs/reference/command-line.md htmlcov .coverage
