@@ -1,9 +1,9 @@
-"""Does the fast deep step cost accuracy? Ours against plain eager PyTorch, many seeds, same starts and batches.
+"""Does the fast deep step cost accuracy? Ours against plain eager PyTorch: same initial weights and batches.
 
     python -m benchmarks.deep_accuracy
 
-Each pair starts from the same weights (width 1/4) and sees the same batches; what counts is the mean accuracy over the
-last three of six epochs on 4,000 images kept for it, and its difference over seeds.
+Each pair has the same initial weights (width multiplier 1/4) and batches. The result is the mean accuracy over the last
+three of six epochs on 4,000 other images, and its difference over seeds.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ import torch
 
 from benchmarks.deep import Plain, cats_and_dogs
 from benchmarks.measure import write
-from softlabel.networks.deep import Images, Training, build_network, network_logits
-from softlabel.networks.deep.training import Lesson, Trainer
+from softlabel.networks.deep import DeepTraining, Images, build_network, network_logits
+from softlabel.networks.deep.training import Trainer, TrainingSetup
 
 EPOCHS = 6
 SEEDS = {"vgg2+3": 48, "vgg8+3": 20}
@@ -29,7 +29,7 @@ def accuracy(name: str, seeds: int, train: Images, kept: Images) -> dict[str, ob
     difference = 100 * (np.array(ours) - np.array(plain))
     half = 1.96 * float(difference.std(ddof=1)) / seeds**0.5
     text = f"{difference.mean():+.2f} ± {half:.2f} points over {seeds} seeds"
-    print(f"{name}: accuracy, ours − plain {text}  (asked: within 0.5)", flush=True)
+    print(f"{name}: accuracy, ours − plain {text}  (target: within 0.5)", flush=True)
     return {
         "seeds": seeds,
         "ours": float(np.mean(ours)),
@@ -40,23 +40,23 @@ def accuracy(name: str, seeds: int, train: Images, kept: Images) -> dict[str, ob
 
 
 def our_score(name: str, seed: int, train: Images, kept: Images) -> float:
-    found: list[float] = []
-    network = build_network(name, 2, width=0.25, seed=seed)
-    trainer = Trainer(network, Lesson(train, kept, Training(epochs=EPOCHS, patience=EPOCHS, seed=seed)))
-    trainer.run(None, lambda epoch, record: found.append(record.accuracy))
-    return float(np.mean(found[-3:]))
+    accuracies: list[float] = []
+    network = build_network(name, 2, width_multiplier=0.25, seed=seed)
+    trainer = Trainer(network, TrainingSetup(train, kept, DeepTraining(epochs=EPOCHS, patience=EPOCHS, seed=seed)))
+    trainer.run(None, lambda epoch, record: accuracies.append(record.accuracy))
+    return float(np.mean(accuracies[-3:]))
 
 
 def plain_score(name: str, seed: int, train: Images, kept: Images) -> float:
-    peer = Plain(build_network(name, 2, width=0.25, seed=seed), train)
-    found: list[float] = []
+    peer = Plain(build_network(name, 2, width_multiplier=0.25, seed=seed), train)
+    accuracies: list[float] = []
     torch.manual_seed(seed)
     for epoch in range(EPOCHS):
         for batch in train.order(seed, epoch).split(128):
             peer.step(batch)
         logits = network_logits(peer.network, kept.pixels)
-        found.append(float((logits.argmax(1) == kept.labels).double().mean()))
-    return float(np.mean(found[-3:]))
+        accuracies.append(float((logits.argmax(1) == kept.labels).double().mean()))
+    return float(np.mean(accuracies[-3:]))
 
 
 if __name__ == "__main__":

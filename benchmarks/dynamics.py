@@ -10,34 +10,33 @@ import time
 import numpy as np
 
 from benchmarks.measure import MemoryWatch, write
-from softlabel.data import load_task
+from softlabel.data import load
 from softlabel.networks.privileged import (
     PrivilegedStudent,
-    draw_privileged_start,
+    draw_privileged_init,
     kernel_problem,
     train_privileged,
     unit_outputs,
 )
 from softlabel.theory.dynamics import kernel_dynamics
 
-UNITS, STEPS, STEP = 20, 1000, 2e-4
+UNITS, STEPS, LEARNING_RATE = 20, 1000, 2e-4
 
 
 def main() -> None:
-    task = load_task("cifar10", classes="airplane,automobile", scale="unit")
-    assert task.train.y is not None
-    x, y = task.train.inputs, task.train.y.astype(np.float64)
-    hidden, output = draw_privileged_start(UNITS, x.shape[1], 1e-2, 0)
-    other, _ = draw_privileged_start(UNITS, x.shape[1], 1e-2, 1)
+    examples = load("cifar10", classes="airplane,automobile", scale="unit").full_train
+    x, y = examples.scaled, examples.signs.astype(np.float64)
+    hidden, output = draw_privileged_init(UNITS, x.shape[1], 1e-2, 0)
+    other, _ = draw_privileged_init(UNITS, x.shape[1], 1e-2, 1)
     student = PrivilegedStudent(hidden, output, 0.01, unit_outputs(other, x), "relu")
     with MemoryWatch() as memory:
         began = time.perf_counter()
         dynamics = kernel_dynamics(kernel_problem(student, x, y))
-        curve = [float(np.mean((dynamics.descent(step, STEP) - y) ** 2)) for step in range(0, STEPS + 1, 50)]
+        curve = [float(np.mean((dynamics.descent(step, LEARNING_RATE) - y) ** 2)) for step in range(0, STEPS + 1, 50)]
         predicted = time.perf_counter() - began
-    train_privileged(x, y, [student], iterations=1, step=STEP)
+    train_privileged(x, y, [student], iterations=1, learning_rate=LEARNING_RATE)
     began = time.perf_counter()
-    train_privileged(x, y, [student], iterations=20, step=STEP)
+    train_privileged(x, y, [student], iterations=20, learning_rate=LEARNING_RATE)
     simulated = (time.perf_counter() - began) / 20 * STEPS
     used = memory.largest - memory.before
     print(f"{len(x):,} images × {x.shape[1]:,}, {UNITS} units, λ = 0.01, {len(dynamics.poles)} Lanczos vectors")

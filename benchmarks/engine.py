@@ -1,7 +1,7 @@
 """The fused engine against its rivals: one full-batch step of 60 students on 60,000 × 784 inputs.
 
 Students: widths 4, 6, 8 × 10 seeds × hard/soft. Rivals: a plain PyTorch loop over the 60 networks (autograd),
-torch.func.vmap over the students of one width, and the rate of a large sgemm, all in the same run.
+torch.func.vmap over the students of one width, and the speed of a large sgemm, all in the same run.
 
     python -m benchmarks.engine
 """
@@ -13,30 +13,30 @@ import torch
 from torch.nn import functional
 
 from benchmarks.measure import MemoryWatch, alternate, write
-from softlabel.data import load_task
+from softlabel.data import load
 from softlabel.errors import SoftlabelError
-from softlabel.networks import Student, teacher_logits
-from softlabel.networks.losses import hard_labels
-from softlabel.networks.starts import draw_start
+from softlabel.networks import Student, TrainingOptions, hard_labels, teacher_logits
+from softlabel.networks.initialization import draw_init
+from softlabel.networks.pgd import StackTraining
 from softlabel.numerics import has_bfloat16
 
 WIDTHS, SEEDS = (4, 6, 8), 10
 
 
 def inputs_and_labels() -> tuple[np.ndarray, np.ndarray, str]:
-    """MNIST's training images and labels; random images of the same shape where it cannot be had."""
+    """MNIST's training images and labels; random images of the same shape if MNIST is unavailable."""
     try:
-        train = load_task("mnist").train
-        return train.inputs, train.labels > 4, "mnist"
+        train = load("mnist").full_train
+        return train.in_unit_ball, train.y > 4, "mnist"
     except SoftlabelError as reason:
-        print(f"MNIST cannot be had ({reason}); random images instead, no column of them empty")
+        print(f"MNIST is unavailable ({reason}); using random images without empty columns instead.")
         rng = np.random.default_rng(0)
         return rng.random((60000, 784), dtype=np.float32) / 16, rng.random(60000) > 0.5, "random"
 
 
 def students() -> list[Student]:
     return [
-        Student(width=width, seed=seed, labels=arm, temperature=8.0, radius=50.0, step=1.0)
+        Student(width=width, seed=seed, labels=arm, temperature=8.0, radius=50.0, learning_rate=1.0)
         for width in WIDTHS
         for seed in range(SEEDS)
         for arm in ("hard", "teacher")
@@ -44,26 +44,26 @@ def students() -> list[Student]:
 
 
 class PlainLoop:
-    """What one writes first: every network alone, forward, loss, backward, step, projection."""
+    """The obvious loop: each network separately, forward, loss, backward, step, projection."""
 
     def __init__(self, x: np.ndarray, targets: dict[str, torch.Tensor], grid: list[Student]) -> None:
         self.x, self.targets, self.grid = torch.from_numpy(x), targets, grid
         self.nets = []
         for student in grid:
-            hidden, output = draw_start("symmetric", width=student.width, inputs=x.shape[1], seed=student.seed)
+            hidden, output = draw_init("symmetric", width=student.width, inputs=x.shape[1], seed=student.seed)
             w = torch.tensor(hidden, dtype=torch.float32, requires_grad=True)
             self.nets.append((w, w.detach().clone(), torch.tensor(output[0], dtype=torch.float32)))
 
     def step(self) -> None:
-        for student, (w, start, a) in zip(self.grid, self.nets, strict=True):
+        for student, (w, initial, a) in zip(self.grid, self.nets, strict=True):
             f = torch.relu(self.x @ w.t()) @ a / math.sqrt(student.width)
             loss = functional.binary_cross_entropy_with_logits(f, self.targets[student.labels])
             (gradient,) = torch.autograd.grad(loss, w)
             with torch.no_grad():
-                w -= student.step * gradient
-                change = w - start
+                w -= student.learning_rate * gradient
+                change = w - initial
                 limit = (student.radius or math.inf) / math.sqrt(student.width)
-                w.copy_(start + change * (limit / change.norm(dim=1, keepdim=True)).clamp(max=1))
+                w.copy_(initial + change * (limit / change.norm(dim=1, keepdim=True)).clamp(max=1))
 
 
 class Vmapped:
@@ -74,9 +74,9 @@ class Vmapped:
         self.groups = []
         for width in WIDTHS:
             members = [s for s in grid if s.width == width]
-            starts = [draw_start("symmetric", width=width, inputs=x.shape[1], seed=s.seed) for s in members]
-            w = torch.tensor(np.stack([hidden for hidden, _ in starts]), dtype=torch.float32)
-            a = torch.tensor(np.stack([output[0] for _, output in starts]), dtype=torch.float32)
+            drawn = [draw_init("symmetric", width=width, inputs=x.shape[1], seed=s.seed) for s in members]
+            w = torch.tensor(np.stack([hidden for hidden, _ in drawn]), dtype=torch.float32)
+            a = torch.tensor(np.stack([output[0] for _, output in drawn]), dtype=torch.float32)
             self.groups.append((width, w, w.clone(), a, torch.stack([targets[s.labels] for s in members])))
 
         def loss(w: torch.Tensor, a: torch.Tensor, p: torch.Tensor, scale: float) -> torch.Tensor:
@@ -86,20 +86,19 @@ class Vmapped:
         self.gradient = torch.func.vmap(torch.func.grad(loss), in_dims=(0, 0, 0, None))
 
     def step(self) -> None:
-        for width, w, start, a, p in self.groups:
+        for width, w, initial, a, p in self.groups:
             w -= self.gradient(w, a, p, 1 / math.sqrt(width))
-            change = w - start
+            change = w - initial
             limit = 50.0 / math.sqrt(width)
-            w.copy_(start + change * (limit / change.norm(dim=2, keepdim=True)).clamp(max=1))
+            w.copy_(initial + change * (limit / change.norm(dim=2, keepdim=True)).clamp(max=1))
 
 
 class Engine:
-    """The engine's own steps, without laying out the inputs anew for each."""
+    """Steps of the engine; the inputs are prepared once."""
 
     def __init__(self, x: np.ndarray, labels: dict, grid: list[Student], precision: str) -> None:
-        from softlabel.networks.pgd import Training
-
-        self.run = Training(x, grid, labels, optimiser="gradient", precision=precision, validation=None, tolerance=None)
+        options = TrainingOptions(precision=precision)
+        self.run = StackTraining(x, grid, labels, None, "gradient", None, options)
         self.steps = 0
 
     def step(self) -> None:
@@ -107,7 +106,7 @@ class Engine:
         self.steps += 1
 
 
-def sgemm_rate(size: int = 4096) -> tuple[object, float]:
+def large_product(size: int = 4096) -> tuple[object, float]:
     a, b = torch.randn(size, size), torch.randn(size, size)
     out = torch.empty(size, size)
     return (lambda: torch.mm(a, b, out=out)), 2 * size**3
@@ -129,7 +128,7 @@ def main() -> None:
         engine.step()
     extra = memory.largest - memory.before
     loop, vmapped = PlainLoop(x, targets, grid), Vmapped(x, targets, grid)
-    product, product_flops = sgemm_rate()
+    product, product_flops = large_product()
     rivals = {"engine": engine.step, "loop": loop.step, "vmap": vmapped.step, "sgemm": product}
     if has_bfloat16():
         rivals["bfloat16"] = Engine(x, labels, grid, "bfloat16").step
@@ -157,12 +156,12 @@ def main() -> None:
 
 def report(result: dict) -> None:
     print(f"one full-batch step, {result['students']} students, {result['neurons']} neurons, {result['inputs']}")
-    print(f"  engine over plain loop     {result['engine_over_loop']:6.1f}×   (asked: 5)")
-    print(f"  engine over torch vmap     {result['engine_over_vmap']:6.1f}×   (asked: 3)")
-    print(f"  share of sgemm's rate      {result['share_of_sgemm_rate']:6.0%}    (asked: 80%)")
+    print(f"  engine over plain loop     {result['engine_over_loop']:6.1f}×   (target: 5)")
+    print(f"  engine over torch vmap     {result['engine_over_vmap']:6.1f}×   (target: 3)")
+    print(f"  share of sgemm's speed     {result['share_of_sgemm_rate']:6.0%}    (target: 80%)")
     if result["bfloat16_over_loop"] is not None:
-        print(f"  bfloat16 over plain loop   {result['bfloat16_over_loop']:6.1f}×   (asked: 9)")
-    print(f"  peak memory beyond inputs  {result['extra_peak_megabytes']:6.0f} MB (asked: 400)")
+        print(f"  bfloat16 over plain loop   {result['bfloat16_over_loop']:6.1f}×   (target: 9)")
+    print(f"  peak memory beyond inputs  {result['extra_peak_megabytes']:6.0f} MB (target: 400)")
 
 
 if __name__ == "__main__":

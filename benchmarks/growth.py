@@ -1,4 +1,4 @@
-"""How a full-batch step grows with the number of examples, inputs and students, beside the plain loop's.
+"""Time of a full-batch step as a function of the number of examples, inputs and students, compared with a plain loop.
 
 Each point is a ratio of two times from the same run: the engine against a loop over the same networks. Times are shown
 relative to the engine's smallest problem of its row. Draws benchmarks/results/growth.png.
@@ -65,8 +65,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
         axis.loglog(values, [row["loop"] for row in result[name]], "o--", color="tab:gray", label="plain PyTorch loop")
         axis.loglog(values, [row["engine"] for row in result[name]], "o-", color="tab:blue", label="fused engine")
         for row in result[name]:
-            place = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center"}
-            axis.annotate(f"{row['ratio']:.1f}×", (row[name], row["engine"]), fontsize=8, color="tab:blue", **place)
+            position = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center"}
+            axis.annotate(f"{row['ratio']:.1f}×", (row[name], row["engine"]), fontsize=8, color="tab:blue", **position)
         axis.set_xticks(values, [f"{value:,}" for value in values])
         axis.xaxis.set_minor_locator(NullLocator())
         axis.set_xlabel(name)

@@ -1,7 +1,7 @@
 """Training from a memory-mapped file much larger than the memory it may use.
 
-Writes a table of 8 GB (or as many as asked for) to a temporary folder, trains six students on it for two full-batch
-steps and some mini-batches, and reports the largest anonymous memory (RssAnon) seen meanwhile.
+Writes a table of 8 GB (or another size) to a temporary directory, trains six students on it for two full-batch steps
+and some mini-batches, and reports the peak of the anonymous memory (RssAnon).
 
     python -m benchmarks.mapped [GIGABYTES]
 """
@@ -31,8 +31,8 @@ def table(path: Path, gigabytes: float) -> np.memmap:
 
 def main() -> None:
     gigabytes = float(sys.argv[1]) if len(sys.argv) > 1 else 8.0
-    with tempfile.TemporaryDirectory() as folder:
-        x = table(Path(folder) / "inputs.npy", gigabytes)
+    with tempfile.TemporaryDirectory() as directory:
+        x = table(Path(directory) / "inputs.npy", gigabytes)
         y = np.where(np.asarray(x[:, 300]) > 0.5 / 28, 1, -1)
         students = [Student(width=width, seed=seed, radius=50.0) for width in (4, 8) for seed in range(3)]
         with MemoryWatch() as memory:
@@ -48,7 +48,7 @@ def main() -> None:
         }
         print(
             f"{gigabytes:.1f} GB mapped, {len(x):,} rows: "
-            f"largest anonymous memory {memory.largest:.0f} MB (asked: 1000)"
+            f"largest anonymous memory {memory.largest:.0f} MB (target: 1000)"
         )
         write("mapped", result)
 

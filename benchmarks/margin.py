@@ -16,7 +16,7 @@ import torch
 from sklearn.datasets import load_digits
 
 from benchmarks.measure import alternate, write
-from softlabel.theory.kernel import Rows
+from softlabel.theory.kernel import KernelRows
 from softlabel.theory.margin import kernel_margin
 from softlabel.theory.margin.sample import SampleProblem, SampleSolution, solve_sample
 
@@ -38,7 +38,7 @@ class Descent:
         self.solution: SampleSolution | None = None
 
     def solve(self) -> None:
-        start = kernel_margin(Rows.of(self.x, torch.float64), self.y).q
+        start = kernel_margin(KernelRows.from_inputs(self.x, torch.float64), self.y).q
         problem = SampleProblem(*map(torch.from_numpy, (self.x, self.y, self.z)))
         self.solution = solve_sample(problem, start, tolerance=ACCURACY, evaluations=5000)
 

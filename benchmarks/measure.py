@@ -1,7 +1,6 @@
-"""How benchmarks measure: rivals take turns within one run, and ratios of their best times are printed.
+"""Measurements: rivals take turns within one run, and ratios of their best times are printed.
 
-Machines differ and are noisy, so no absolute time means anything by itself; rivals that
-alternate suffer the same noise.
+Machines differ and are noisy, so that absolute times are not meaningful; rivals that alternate suffer the same noise.
 """
 
 import ctypes
@@ -14,7 +13,7 @@ from pathlib import Path
 
 
 def alternate(rivals: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
-    """Best seconds of each rival over `rounds` rounds in which all take their turn."""
+    """Best time of each rival in seconds over `rounds` rounds, in each of which every rival runs once."""
     best = dict.fromkeys(rivals, float("inf"))
     for _ in range(rounds):
         for name, run in rivals.items():
@@ -26,7 +25,7 @@ def alternate(rivals: dict[str, Callable[[], object]], rounds: int = 5) -> dict[
 
 
 class MemoryWatch:
-    """Within it, samples this process's anonymous memory (RssAnon; mapped files do not count), in megabytes."""
+    """A context in which the anonymous memory of this process is sampled, in MB (RssAnon; without mapped files)."""
 
     def __init__(self, interval: float = 0.005) -> None:
         self.interval = interval
@@ -59,7 +58,7 @@ def anonymous_megabytes() -> float:
 
 
 def write(name: str, result: dict[str, object]) -> None:
-    """Keep a benchmark's figures as JSON beside its figures."""
-    folder = Path("benchmarks/results")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+    """Write the results of a benchmark to a JSON file."""
+    directory = Path("benchmarks/results")
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")

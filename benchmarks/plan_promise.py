@@ -19,14 +19,15 @@ import torch
 from scipy.stats import binom
 
 from benchmarks.measure import write
-from softlabel.data.problem import Problem, load_problem
+from softlabel.data import Problem, load
 from softlabel.lab import cores
 from softlabel.lab.scores import example_scores
-from softlabel.studies.plan import plan
-from softlabel.studies.practice import Held, StudentCell, recipe_for, train_cells
-from softlabel.studies.practice.students import probabilities
-from softlabel.teachers.answers import TeacherAnswers
-from softlabel.teachers.asking import ask_teacher
+from softlabel.studies.plan import PlanOptions, plan
+from softlabel.studies.students.recipe import StudentCell, recipe_for
+from softlabel.studies.students.taught_problem import TaughtProblem
+from softlabel.studies.students.training import probabilities, train_cells
+from softlabel.teachers.predictions import TeacherPredictions
+from softlabel.teachers.sources import query_teacher
 
 PLANS, FRESH = 30, 40
 TARGETS = (0.90, 0.92, 0.94)
@@ -34,8 +35,8 @@ SHARE, CHANCE = 0.9, 0.01
 
 
 def main() -> None:
-    found = make_plans(PLANS)
-    shares = reached_shares(found)
+    plans = make_plans(PLANS)
+    shares = reached_shares(plans)
     below = [share for share in shares if falls_short(share)]
     answered = len(shares)
     print(f"planned widths: {answered} of {2 * PLANS} (two arms a plan); fresh students reach the target in "
@@ -46,11 +47,11 @@ def main() -> None:
         f"widths with fewer than {SHARE:.0%} of their {FRESH}: {short} of {answered} ({chance:.0f} were it exactly 90%)"
     )
     print(f"significantly fewer (1%): {len(below)} of {answered}")
-    write("plan_promise", {"plans": found, "mean_share": float(np.mean(shares)), "below": len(below)})
+    write("plan_promise", {"plans": plans, "mean_share": float(np.mean(shares)), "below": len(below)})
 
 
 def make_plans(count: int) -> list[dict[str, Any]]:
-    """So many plans, side by side on all cores, each with the shares of fresh students that reach its target."""
+    """Plans, side by side on all cores, each with the shares of fresh students that reach its target."""
     with ProcessPoolExecutor(cores(), get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
         return list(pool.map(check_plan, range(count)))
 
@@ -67,31 +68,33 @@ def falls_short(share: float) -> bool:
 
 def check_plan(number: int) -> dict[str, Any]:
     """One plan, and what share of fresh students of its widths reach the target."""
-    problem, target = load_problem("digits", seed=number), TARGETS[number % len(TARGETS)]
-    answers = ask_teacher(problem, "auto", seed=number)
-    with tempfile.TemporaryDirectory() as folder:
-        found = plan(problem, teacher=lambda inputs: answers.logits, accuracy=target, widths=(4, 8, 16, 32, 64),
-                     seed=number, rival=False, folder=Path(folder) / "run").document  # fmt: skip
-    reached = {arm: fresh_share(problem, answers, target, arm, found["arms"][arm]) for arm in ("hard", "soft")}
-    widths = {arm: found["arms"][arm]["width"] for arm in ("hard", "soft")}
+    problem, target = load("digits", seed=number), TARGETS[number % len(TARGETS)]
+    predictions = query_teacher(problem, "auto", seed=number)
+    with tempfile.TemporaryDirectory() as scratch:
+        planned = plan(problem, teacher=lambda inputs: predictions.logits, accuracy=target, widths=(4, 8, 16, 32, 64),
+                     seed=number, out=Path(scratch) / "run", options=PlanOptions(rival=False)).to_dict()  # fmt: skip
+    reached = {arm: fresh_share(problem, predictions, target, arm, planned["arms"][arm]) for arm in ("hard", "soft")}
+    widths = {arm: planned["arms"][arm]["width"] for arm in ("hard", "soft")}
     words = ", ".join(f"{arm} {widths[arm]}: {_per_cent(reached[arm])}" for arm in widths)
     print(f"plan {number}, target {target}: {words}", flush=True)
     return {"target": target, "widths": widths, "reached": reached}
 
 
-def fresh_share(problem: Problem, answers: TeacherAnswers, target: float, arm: Any, planned: dict) -> float | None:
+def fresh_share(
+    problem: Problem, predictions: TeacherPredictions, target: float, arm: Any, planned: dict
+) -> float | None:
     """Share of fresh students, each trained by itself, that reach the target; None where no width was planned."""
     if planned["width"] is None:
         return None
-    held, recipe = Held(problem, answers), recipe_for(len(problem.parts["train"]))
-    truth = problem.truth("test")
+    taught, recipe = TaughtProblem.from_predictions(problem, predictions), recipe_for(len(problem.train))
     reached = []
     for number in range(FRESH):
         cell = StudentCell(stage="choose", arm=arm, width=planned["width"], seed=9_000_000 + number,
-                           step=planned["chosen"]["step"], temperature=planned["chosen"]["temperature"])  # fmt: skip
-        (student,) = train_cells(held, recipe, [cell])
-        said = probabilities(student.network.logits(held.inputs["test"]))
-        reached.append(example_scores("accuracy", said, truth).mean() >= target)
+                           learning_rate=planned["chosen"]["learning_rate"],
+                           temperature=planned["chosen"]["temperature"])  # fmt: skip
+        (student,) = train_cells(taught, recipe, [cell])
+        predicted = probabilities(student.network.logits(taught.test.X))
+        reached.append(example_scores("accuracy", predicted, taught.test.y).mean() >= target)
     return float(np.mean(reached))
 
 

@@ -5,19 +5,20 @@
 Real runs: 64 pairs of students of eight neurons on MNIST, hard and soft labels, as `softlabel verdict` trains them.
 Their differences, example by example, are a table D (seeds × test rows) whose mean is taken away. A simulated verdict
 draws seeds (four at a time, as they share the order of batches) and test rows from it with replacement, and adds a true
-gap: 0, or twice the equivalence margin. It goes its way as a real one does, look after look. With no gap at most 31 of
+gap: 0, or twice the equivalence range. It goes its way as a real one does, look after look. With no gap at most 31 of
 400 may name a winner (5%, and chance); with the gap at least 90% must find it within the default budget.
 """
 
 import numpy as np
 
 from benchmarks.measure import write
-from softlabel.data.problem import load_problem
+from softlabel.data import load
 from softlabel.lab.scores import example_scores, unseen
 from softlabel.lab.sequential import follow, planned_looks
-from softlabel.studies.practice import TOGETHER, Held, StudentCell, recipe_for, train_cells
-from softlabel.studies.practice.students import probabilities
-from softlabel.teachers.asking import ask_teacher
+from softlabel.studies.students.recipe import TOGETHER, StudentCell, recipe_for
+from softlabel.studies.students.taught_problem import TaughtProblem
+from softlabel.studies.students.training import probabilities, train_cells
+from softlabel.teachers.sources import query_teacher
 
 PAIRS, WIDTH, REPETITIONS = 64, 8, 400
 MARGIN, SEEDS = 0.5, 40
@@ -65,20 +66,20 @@ def rare_failures(rate: int, repetitions: int = 2000) -> float:
 
 def real_differences(data: str = "mnist", pairs: int = PAIRS, width: int = WIDTH) -> np.ndarray:
     """soft − hard of every seed and test row."""
-    problem = load_problem(data)
-    held = Held(problem, ask_teacher(problem, "auto", watch=print))
-    recipe = recipe_for(len(problem.parts["train"]))
-    truth = problem.truth("test")
+    problem = load(data)
+    taught = TaughtProblem.from_predictions(problem, query_teacher(problem, "auto"))
+    recipe = recipe_for(len(problem.train))
+    truth = problem.test.y
     tables = []
     for first in range(0, pairs, TOGETHER):
         cells = [
-            StudentCell(stage="test", arm=arm, width=width, seed=seed, step=0.03, temperature=heat)
+            StudentCell(stage="test", arm=arm, width=width, seed=seed, learning_rate=0.03, temperature=heat)
             for arm, heat in (("hard", 1.0), ("soft", 2.0))
             for seed in range(first, first + TOGETHER)
         ]
         right = [
-            example_scores("accuracy", probabilities(student.network.logits(held.inputs["test"])), truth)
-            for student in train_cells(held, recipe, cells)
+            example_scores("accuracy", probabilities(student.network.logits(taught.test.X)), truth)
+            for student in train_cells(taught, recipe, cells)
         ]
         tables.append(np.array(right[TOGETHER:], dtype=np.float32) - np.array(right[:TOGETHER], dtype=np.float32))
     return np.concatenate(tables)

@@ -29,11 +29,11 @@ def sample_page() -> Page:
             ),
             Chart("two", "Another", "more", [Panel("dots", [Series("d", ["a", "b"], [1, 2], marks=True)])]),
         ],
-        further_tables=[Table("More", "rows", ["", "c"], [["y", "3"]])],
+        extra_tables=[Table("More", "rows", ["", "c"], [["y", "3"]])],
         method=["by hand"],
         settings={"cells": 3},
         environment={"python": "3"},
-        again="softlabel nothing",
+        command="softlabel nothing",
         citations=["@misc{nothing}"],
     )
 

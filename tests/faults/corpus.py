@@ -19,7 +19,7 @@ TINY = "--width 2 --epochs 1 --seeds 2".split()
 
 
 def make_corpus(place: Path) -> Path:
-    """Write all of them into `place`: tables, arrays, images, models, soft labels, and the folder of a finished run."""
+    """Write all of them into `place`: tables, arrays, images, models, soft labels, and a finished run."""
     place.mkdir(parents=True)
     data = write_sheet(place / "data.csv", rows=120)
     frame = pl.read_csv(data).drop("patient")

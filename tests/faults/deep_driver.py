@@ -1,4 +1,4 @@
-"""Trains a small deep network: python -m tests.faults.deep_driver CHECKPOINT RESULT [SECONDS_A_BATCH]."""
+"""Trains a small deep network: python -m tests.faults.deep_driver CHECKPOINT RESULT [SECONDS_PER_BATCH]."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from softlabel.networks.deep import Objective, Training, cached_logits, train_network
+from softlabel.networks.deep import DeepTraining, Objective, cached_logits, train_network
 from tests.networks.deep.small import images, network
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     checkpoint, result = Path(sys.argv[1]), Path(sys.argv[2])
     net = Slow(float(sys.argv[3]) if len(sys.argv) > 3 else 0.0)
     soft = cached_logits(network(seed=7, channels=3).eval(), images(channels=3))
-    training = Training(epochs=8, patience=8, batch=8, augment=False, precision="float32")
+    training = DeepTraining(epochs=8, patience=8, batch_size=8, augment=False, precision="float32")
     train_network(
         net,
         images(channels=3),

@@ -62,19 +62,20 @@ class Watch:
 
 def snapshot(place: Path) -> dict[str, tuple[int, int]]:
     """Size and time of every file below the place, but for what may change."""
-    found = {}
-    for folder, folders, names in os.walk(place):
-        if Path(folder) == place:
-            folders[:] = [name for name in folders if not name.startswith("out") and name != "temporary"]
-        folders[:] = [name for name in folders if Path(folder, name) not in [place / cache for cache in CACHES]]
+    states = {}
+    for directory, directories, names in os.walk(place):
+        if Path(directory) == place:
+            directories[:] = [name for name in directories if not name.startswith("out") and name != "temporary"]
+        caches = [place / cache for cache in CACHES]
+        directories[:] = [name for name in directories if Path(directory, name) not in caches]
         for name in names:
-            state = os.lstat(Path(folder, name))
-            found[str(Path(folder, name))] = (state.st_size, state.st_mtime_ns)
-    return found
+            state = os.lstat(Path(directory, name))
+            states[str(Path(directory, name))] = (state.st_size, state.st_mtime_ns)
+    return states
 
 
-def main(folder: str) -> None:
-    place = Path(folder)
+def main(directory: str) -> None:
+    place = Path(directory)
     answers = os.fdopen(os.dup(1), "wb")
     from softlabel.cli.main import run
 

@@ -1,4 +1,4 @@
-"""kill −9 in the middle of an epoch of a deep training: it goes on and ends with the same bits."""
+"""kill −9 in the middle of an epoch of a deep training: it resumes and ends with the same bits."""
 
 import os
 import signal
@@ -16,9 +16,11 @@ def driver(*arguments) -> list[str]:
 
 
 def test_killed_trainings_end_as_uninterrupted_ones(tmp_path):
-    whole, resumed = tmp_path / "whole.safetensors", tmp_path / "resumed.safetensors"
+    uninterrupted, resumed = tmp_path / "uninterrupted.safetensors", tmp_path / "resumed.safetensors"
     checkpoint = tmp_path / "state.safetensors"
-    subprocess.run(driver(tmp_path / "other.safetensors", whole), cwd=ROOT, env=ENVIRONMENT, check=True, timeout=120)
+    subprocess.run(
+        driver(tmp_path / "other.safetensors", uninterrupted), cwd=ROOT, env=ENVIRONMENT, check=True, timeout=120
+    )
     kills = 0
     for _ in range(3):
         before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
@@ -36,4 +38,4 @@ def test_killed_trainings_end_as_uninterrupted_ones(tmp_path):
     assert kills == 3
     assert not resumed.exists()
     subprocess.run(driver(checkpoint, resumed), cwd=ROOT, env=ENVIRONMENT, check=True, timeout=120)
-    assert resumed.read_bytes() == whole.read_bytes()
+    assert resumed.read_bytes() == uninterrupted.read_bytes()

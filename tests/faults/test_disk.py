@@ -1,4 +1,4 @@
-"""A disk that fills up, a folder that becomes read-only, in the middle of a run: told clearly, nothing lost."""
+"""A disk that fills up, a directory that becomes read-only, in the middle of a run: clear messages, nothing is lost."""
 
 import subprocess
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.test_kill import finish, start
+from tests.faults.driver import Driver
 from tests.lab.toys import contents
 
 
@@ -22,11 +22,11 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def wait_for_bundles(folder: Path, count: int) -> None:
+def wait_for_bundles(run_dir: Path, count: int) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            if len(contents(folder)["bundles"]) >= count:
+            if len(contents(run_dir)["bundles"]) >= count:
                 return
         except Exception:  # not there yet, or being written
             pass
@@ -39,48 +39,48 @@ def remount(place: Path, how: str) -> None:
 
 
 def test_a_full_disk(small_disk, tmp_path):
-    folder = small_disk / "run"
-    driver = start(folder, "serial", 0.1)
-    wait_for_bundles(folder, 2)
+    run_dir = small_disk / "run"
+    driver = Driver(run_dir, "serial", 0.1)
+    wait_for_bundles(run_dir, 2)
     filler = small_disk / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(b"x" * 1024)
-    _, errors = driver.communicate(timeout=120)
-    assert driver.returncode == 1
+    errors = driver.wait(120)
+    assert driver.exit_code == 1
     assert len(errors.strip().splitlines()) == 1
     assert "is full; free some space; bundles that were finished are kept" in errors
-    kept = contents(folder)
+    kept = contents(run_dir)
     assert len(kept["bundles"]) >= 2
     filler.unlink()
     remount(small_disk, "size=20m")
-    finish(start(folder, "serial", 0.1))
-    finish(start(tmp_path / "whole", "serial", 0.1))
-    assert contents(folder) == contents(tmp_path / "whole")
-    assert set(kept["outcomes"]) <= set(contents(folder)["outcomes"])
+    Driver(run_dir, "serial", 0.1).finish()
+    Driver(tmp_path / "uninterrupted", "serial", 0.1).finish()
+    assert contents(run_dir) == contents(tmp_path / "uninterrupted")
+    assert set(kept["outcomes"]) <= set(contents(run_dir)["outcomes"])
 
 
-def test_a_folder_that_becomes_read_only(small_disk, tmp_path):
+def test_a_directory_that_becomes_read_only(small_disk, tmp_path):
     remount(small_disk, "size=20m")
-    folder = small_disk / "run"
-    driver = start(folder, "serial", 0.1)
-    wait_for_bundles(folder, 2)
-    subprocess.run(["mount", "--bind", str(folder), str(folder)], check=True)
-    subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
-    _, errors = driver.communicate(timeout=120)
-    assert driver.returncode == 1
+    run_dir = small_disk / "run"
+    driver = Driver(run_dir, "serial", 0.1)
+    wait_for_bundles(run_dir, 2)
+    subprocess.run(["mount", "--bind", str(run_dir), str(run_dir)], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(run_dir)], check=True)
+    errors = driver.wait(120)
+    assert driver.exit_code == 1
     assert len(errors.strip().splitlines()) == 1
     assert "read-only" in errors
-    subprocess.run(["umount", str(folder)], check=True)
-    finish(start(folder, "serial", 0.1))
-    finish(start(tmp_path / "whole", "serial", 0.1))
-    assert contents(folder) == contents(tmp_path / "whole")
+    subprocess.run(["umount", str(run_dir)], check=True)
+    Driver(run_dir, "serial", 0.1).finish()
+    Driver(tmp_path / "uninterrupted", "serial", 0.1).finish()
+    assert contents(run_dir) == contents(tmp_path / "uninterrupted")
 
 
-def test_a_folder_that_is_read_only_from_the_start(small_disk):
+def test_a_directory_that_is_read_only_from_the_start(small_disk):
     remount(small_disk, "ro")
-    driver = start(small_disk / "run", "serial", 0.0)
-    _, errors = driver.communicate(timeout=120)
-    assert driver.returncode == 1
+    driver = Driver(small_disk / "run", "serial", 0.0)
+    errors = driver.wait(120)
+    assert driver.exit_code == 1
     assert "cannot be written: Read-only file system; choose another place" in errors
     remount(small_disk, "rw")

@@ -15,15 +15,15 @@ LOOPBACK = ("127.", "::1", "localhost")
 VERBS = {
     "data": "data list",
     "bounds": "bounds --gamma 0.1 --epsilon 0.1 --n 100 --figure out/bounds.png",
-    "margin": "margin table.csv --label sick --budget 2 --width 0.5 --out out",
-    "audit": "audit table.csv --label sick --budget 2 --iterations 3 --width 8",
+    "margin": "margin table.csv --label sick --time-limit 2 --rtol 0.5 --out out",
+    "audit": "audit table.csv --label sick --time-limit 2 --iterations 3 --width 8",
     "dynamics": "dynamics table.csv --label sick --rows 20 --width 4 --teacher-width 8 --iterations 5 --out out",
     "train": "train table.csv --label sick --width 2 --seeds 1 --epochs 1 --out out",
     "verdict": f"verdict table.csv --label sick --teacher teacher.onnx {' '.join(TINY)} --out out",
     "verdict, auto": f"verdict table.csv --label sick {' '.join(TINY)} --out out",
     "plan": "plan table.csv --label sick --teacher teacher.onnx --accuracy 0.6 --widths 2,4 --seeds 3 --confirm 0 "
     "--epochs 1 --out out",
-    "distill": "distill images.npz --teacher logits.npy --student vgg1+3 --width 0.02 --epochs 1 --out out",
+    "distill": "distill images.npz --teacher logits.npy --student vgg1+3 --width-multiplier 0.02 --epochs 1 --out out",
     "predict": "predict teacher.onnx x.npy --out out/predictions.csv",
     "doctor": "doctor table.csv --label sick",
     "doctor, run": "doctor run",
@@ -60,8 +60,8 @@ def footprint(place: Path, spy: Path | None, command: str, tmp_path: Path) -> tu
     """Run the command in a home of its own; returns files that it left where it should not, and addresses asked for."""
     home, temporary, seen = tmp_path / "home", tmp_path / "temporary", tmp_path / "seen"
     shutil.rmtree(place / "out", ignore_errors=True)
-    for folder in (home, temporary, place / "out"):
-        folder.mkdir()
+    for directory in (home, temporary, place / "out"):
+        directory.mkdir()
     before = files(place)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SOFTLABEL"))},
@@ -77,8 +77,9 @@ def footprint(place: Path, spy: Path | None, command: str, tmp_path: Path) -> tu
     return left, [line for line in asked if not line.split(" ", 1)[1].startswith(LOOPBACK)]
 
 
-def files(folder: Path) -> dict[str, tuple[int, int]]:
-    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+def files(directory: Path) -> dict[str, tuple[int, int]]:
+    paths = [path for path in directory.rglob("*") if path.is_file()]
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
 
 
 @pytest.mark.parametrize(

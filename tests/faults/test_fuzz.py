@@ -52,7 +52,7 @@ READ_ONNX = (
     "predict {file} x.npy --json",
     "predict {file} table.csv --json",
 )
-DISTILL = "distill {file} --teacher logits.npy --student vgg1+3 --width 0.02 --epochs 1 --json"
+DISTILL = "distill {file} --teacher logits.npy --student vgg1+3 --width-multiplier 0.02 --epochs 1 --json"
 TEACH = f"verdict data.csv --label sick --drop patient --teacher {{file}} {' '.join(TINY)} --json --out out-{{n}}"
 FAMILIES = {
     "csv cells": Family("table.csv", mutations.change_table, READ_TABLE, 30, 250),
@@ -150,14 +150,14 @@ def test_many_mutated_files(watched, place, name):
 def fuzz_ledgers(watched: Watched, place: Path, wanted: int) -> list[Ran]:
     """Ledgers spoiled as bytes and as databases; one that is read must say what the valid one says."""
     dice = Random(f"ledgers {wanted}")
-    folder = place / "spoiled" / "run"
+    run_dir = place / "spoiled" / "run"
     ran: list[Ran] = []
     bad: set[str] = set()
     truth: dict[str, str] = {}
     for number in range(-len(LEDGERS), TRIES * wanted):
-        shutil.rmtree(folder.parent, ignore_errors=True)
-        shutil.copytree(place / "run", folder)
-        ledger = folder / "ledger.sqlite"
+        shutil.rmtree(run_dir.parent, ignore_errors=True)
+        shutil.copytree(place / "run", run_dir)
+        ledger = run_dir / "ledger.sqlite"
         if number >= 0 and number % 2:
             mutations.change_ledger(ledger, dice)
         elif number >= 0:
@@ -166,7 +166,7 @@ def fuzz_ledgers(watched: Watched, place: Path, wanted: int) -> list[Ran]:
         command = LEDGERS[number % len(LEDGERS)]
         words = command.format(file="spoiled/run", parent="spoiled").split()
         one = watched.run(*words)
-        one.touched = [name for name in one.touched if not name.startswith(str(folder)) or "ledger" in name]
+        one.touched = [name for name in one.touched if not name.startswith(str(run_dir)) or "ledger" in name]
         clear_out(place)
         assert ledger.read_bytes() == content, f"{one} changed the ledger"
         if number < 0:
@@ -179,7 +179,7 @@ def fuzz_ledgers(watched: Watched, place: Path, wanted: int) -> list[Ran]:
             assert one.out == truth[command], f"{one} is not what the valid ledger gives"
         if len(bad) >= wanted:
             break
-    shutil.rmtree(folder.parent)
+    shutil.rmtree(run_dir.parent)
     assert len(bad) >= wanted, f"only {len(bad)} bad ledgers among {len(ran)}"
     return ran
 
@@ -206,18 +206,18 @@ NUMBERS = st.one_of(st.integers(), st.floats(), st.sampled_from([*ODD, "", " "])
 TEXTS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\x00"), max_size=12)
 OPTIONS = {
     "bounds --json": "gamma epsilon n delta c kappa alpha",
-    "margin table.csv --label sick --budget 1 --json": "width confidence kappa seed rows label task scale",
-    "audit table.csv --label sick --budget 1 --iterations 2 --width 8 --json": "radius step epsilon delta kappa "
-    "seed arm",
-    "train table.csv --label sick --width 2 --seeds 1 --epochs 1 --json": "temperature smoothing radius step seed "
-    "start drop classes leave-out",
-    TEACH.format(file="student.onnx", n=""): "width metric margin confidence seed scale teacher-kind",
+    "margin table.csv --label sick --time-limit 1 --json": "rtol confidence kappa seed rows label task scale",
+    "audit table.csv --label sick --time-limit 1 --iterations 2 --width 8 --json": "radius learning-rate epsilon "
+    "delta kappa seed arm",
+    "train table.csv --label sick --width 2 --seeds 1 --epochs 1 --json": "temperature smoothing radius "
+    "learning-rate seed init drop classes leave-out",
+    TEACH.format(file="student.onnx", n=""): "width metric equivalence confidence seed scale teacher-kind",
     "plan data.csv --label sick --teacher student.onnx --epochs 1 --json --out out": "accuracy widths share confidence "
     "seed family",
-    DISTILL.format(file="images.npz") + " --out out": "width temperature soft-share smoothing rate decay seed student "
-    "precision",
+    DISTILL.format(file="images.npz") + " --out out": "width-multiplier temperature soft-share smoothing "
+    "learning-rate weight-decay seed student precision",
     "dynamics table.csv --label sick --rows 20 --width 4 --teacher-width 8 --iterations 5 --json": "strength "
-    "start-scale step seed activation start",
+    "init-scale learning-rate seed activation init",
     "reproduce table1 --data digits --json --out out": "preset executor workers threads scheduler settings",
     "predict student.onnx table.csv --json": "label id drop",
 }  # fmt: skip

@@ -1,66 +1,52 @@
 """kill −9 at random moments: after resuming, the ledger equals the uninterrupted one bit for bit."""
 
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.faults.driver import Driver
 from tests.lab.toys import contents
 
-KILLS = 20
-HERE = Path(__file__).parents[2]
-ALONE = {**os.environ, "OMP_NUM_THREADS": "1"}
+PAUSE = 0.05
 
 
-def start(folder: Path, executor: str, pause: float) -> subprocess.Popen:
-    command = [sys.executable, "-m", "tests.faults.driver", str(folder), executor, str(pause)]
-    return subprocess.Popen(command, cwd=HERE, env=ALONE, stderr=subprocess.PIPE, text=True)
-
-
-def finish(driver: subprocess.Popen) -> str:
-    _, errors = driver.communicate(timeout=300)
-    assert driver.returncode == 0, errors
-    return errors
-
-
-@pytest.mark.parametrize("executor", ["serial", "local"])
-def test_killed_at_twenty_random_moments(tmp_path, executor):
-    pause = 0.05
-    finish(start(tmp_path / "whole", "serial", pause))
-    folder = tmp_path / "killed"
+@pytest.mark.parametrize(
+    ("executor", "kills"), [("serial", 20), ("local", 4), pytest.param("local", 20, marks=pytest.mark.slow)]
+)
+def test_killed_at_random_moments(tmp_path, executor, kills):
+    Driver(tmp_path / "uninterrupted", "serial", PAUSE).finish()
+    run_dir = tmp_path / "killed"
     dice = random.Random(7)
-    kills = landed = 0
+    killed = landed = 0
     began = time.monotonic()
-    driver = start(folder, executor, pause)
-    while kills < KILLS:
-        before = _size(folder)
+    driver = Driver(run_dir, executor, PAUSE)
+    while killed < kills:
+        before = _changed(run_dir)
         patience = time.monotonic() + 60  # let it get to work, then wait a random while
-        while driver.poll() is None and _size(folder) == before and time.monotonic() < patience:
+        while driver.exit_code is None and _changed(run_dir) == before and time.monotonic() < patience:
             time.sleep(0.005)
         time.sleep(dice.uniform(0, 0.12))
-        if driver.poll() is not None:  # it came to its end: begin another
+        if driver.exit_code is not None:  # it came to its end: begin another
             landed += 1
         driver.kill()
-        _, errors = driver.communicate()
-        assert driver.returncode in (0, -9), errors
-        if driver.returncode == 0:
-            shutil.rmtree(folder)
-        kills += 1
-        assert time.monotonic() - began < 280, f"only {kills} kills"
-        driver = start(folder, executor, pause)
-    finish(driver)
-    assert landed < KILLS / 2
-    assert contents(folder) == contents(tmp_path / "whole")
+        messages = driver.wait()
+        assert driver.exit_code in (0, -9), messages
+        if driver.exit_code == 0:
+            shutil.rmtree(run_dir)
+        killed += 1
+        assert time.monotonic() - began < 280, f"only {killed} kills"
+        driver = Driver(run_dir, executor, PAUSE)
+    driver.finish()
+    assert landed < kills / 2
+    assert contents(run_dir) == contents(tmp_path / "uninterrupted")
 
 
-def _size(folder: Path) -> float:
-    path = folder / "ledger.sqlite"
+def _changed(run_dir: Path) -> float:
+    """When the ledger was last written to."""
     try:
-        return path.stat().st_mtime_ns
+        return (run_dir / "ledger.sqlite").stat().st_mtime_ns
     except OSError:
         return 0

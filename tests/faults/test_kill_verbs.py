@@ -1,6 +1,6 @@
 """kill −9 at twenty random moments of each verb that resumes: its results.json ends as that of an uninterrupted run.
 
-Moments are drawn over the whole time that the uninterrupted command took, so they fall into loading, the teacher's
+Moments are drawn over all the time that the uninterrupted command took, so they fall into loading, the teacher's
 training, the students' trainings, the exports and the page. A killed command is given again, and killed again, up to
 five times before it may finish.
 """
@@ -36,15 +36,15 @@ about = "as in the paper"
 epochs = 4
 radii = [25.0, 100.0]
 temperatures = [4.0]
-soft_steps = [30.0]
-hard_steps = [30.0]
+soft_learning_rates = [30.0]
+hard_learning_rates = [30.0]
 """
 COMMANDS = {
     "verdict": "verdict data.csv --label sick --drop patient --width 4 --epochs 8 --seeds 8 --out run",
     "plan": "plan data.csv --label sick --drop patient --accuracy 0.7 --widths 2,4 --seeds 3 --share 0.7 --confirm 14 "
     "--epochs 6 --out run",
-    "distill": "distill images.npz --teacher resnet8 --teacher-width 0.5 --student vgg1+3 --width 0.1 --epochs 4 "
-    "--smoothing 0.1 --precision float32 --out run",
+    "distill": "distill images.npz --teacher resnet8 --teacher-width-multiplier 0.5 --student vgg1+3 "
+    "--width-multiplier 0.1 --epochs 4 --smoothing 0.1 --precision float32 --out run",
     "reproduce": "reproduce table1 --data digits --settings settings.toml --executor local --workers 2 --out run",
 }
 

@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def start(folder: Path, data: Path, *more: str) -> subprocess.Popen:
+def start(run_dir: Path, data: Path, *more: str) -> subprocess.Popen:
     options = "--label sick --drop patient --width 2 --epochs 1 --seeds 2 --json".split()
-    command = [sys.executable, "-m", "softlabel", "verdict", str(data), *options, "--out", str(folder), *more]
+    command = [sys.executable, "-m", "softlabel", "verdict", str(data), *options, "--out", str(run_dir), *more]
     return subprocess.Popen(
         command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -44,22 +44,23 @@ def finished(process: subprocess.Popen) -> dict:
 @pytest.mark.slow
 def test_a_verdict_goes_on_after_the_last_model_that_was_trained(tmp_path):
     data = write_sheet(tmp_path / "data.csv", rows=300)
-    folder = tmp_path / "run"
-    process = start(folder, data)
+    run_dir = tmp_path / "run"
+    process = start(run_dir, data)
     errors = stopped_at(process, "teacher: growing boosted trees", signal.SIGINT)
     assert process.returncode == 130, errors
-    assert f"what is finished is kept in '{folder}'; the same command goes on from there" in errors
-    (kept,) = (folder / "artifacts").glob("*/network.safetensors")
+    assert f"what is finished is kept in '{run_dir}'; the same command goes on from there" in errors
+    (kept,) = (run_dir / "artifacts").glob("*/network.safetensors")
     network = kept.stat().st_mtime_ns
-    process = start(folder, data)
-    stopped_at(process, "teacher: labelling fold 3 of 5", signal.SIGKILL)
+    process = start(run_dir, data)
+    stopped_at(process, "teacher: labeling fold 3 of 5", signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     folds = {path: path.stat().st_mtime_ns for path in kept.parent.glob("fold-[12]-of-5.safetensors")}
     assert len(folds) == 2
-    found = finished(start(folder, data))
+    resumed = finished(start(run_dir, data))
     assert kept.stat().st_mtime_ns == network
     assert {path: path.stat().st_mtime_ns for path in folds} == folds
-    whole = finished(start(tmp_path / "whole", data))
-    assert found["arms"] == whole["arms"]
-    assert found["teacher"]["description"] == whole["teacher"]["description"]
-    assert contents(folder) == contents(tmp_path / "whole")
+    elsewhere = tmp_path / "other" / "run"  # not beside `run_dir`, whose teacher it would use
+    uninterrupted = finished(start(elsewhere, data))
+    assert resumed["arms"] == uninterrupted["arms"]
+    assert resumed["teacher"]["description"] == uninterrupted["teacher"]["description"]
+    assert contents(run_dir) == contents(elsewhere)

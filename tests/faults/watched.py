@@ -43,36 +43,36 @@ class Ran:
 
     def faults(self) -> list[str]:
         """Everything that no input whatever may cause; empty when the command behaved."""
-        found = []
+        faults = []
         if self.hung:
             return [f"did not end within {SECONDS:.0f} s, or took its process with it"]
         lines = self.err.strip().splitlines()
         if "Traceback (most recent call last)" in self.err + self.out:
-            found.append("a traceback")
+            faults.append("a traceback")
         if any(line.startswith("softlabel: unexpected") for line in lines):
-            found.append("an unexpected error")
+            faults.append("an unexpected error")
         if self.code not in (0, 2):
-            found.append(f"exit code {self.code}")
+            faults.append(f"exit code {self.code}")
         if self.code == 2:
             if self.out:
-                found.append("something on stdout although it was refused")
+                faults.append("something on stdout although it was refused")
             if sum(line.startswith("softlabel: ") for line in lines) != 1 or not lines[-1].startswith("softlabel: "):
-                found.append("not one line that says why")
+                faults.append("not one line that says why")
         if "onnxruntime" in self.err and "[E:" in self.err:
-            found.append("a library's own log")
+            faults.append("a library's own log")
         if any((ord(sign) < 32 and sign not in "\n\t") or 127 <= ord(sign) < 160 for sign in self.err + self.out):
-            found.append("control characters")
+            faults.append("control characters")
         if self.code == 0 and "--json" in self.words:
             try:
                 json.loads(self.out, parse_constant=_no_constant)
             except ValueError:
-                found.append("stdout is not one JSON document")
+                faults.append("stdout is not one JSON document")
         if self.megabytes > MEMORY:
-            found.append(f"{self.megabytes:.0f} MB of memory")
+            faults.append(f"{self.megabytes:.0f} MB of memory")
         for what, names in (("touched", self.touched), ("connected", self.sockets), ("loaded", self.loaded)):
             if names:
-                found.append(f"{what} {names[:3]}")
-        return found
+                faults.append(f"{what} {names[:3]}")
+        return faults
 
     def __str__(self) -> str:
         return f"{' '.join(self.words)!r} → {self.code}\n  stdout: {self.out[:400]}\n  stderr: {self.err[-600:]}"
@@ -151,5 +151,5 @@ def check(ran: Sequence[Ran]) -> None:
     for one in ran:
         for fault in one.faults():
             kinds.setdefault(fault, []).append(one)
-    told = [f"{fault} ({len(cases)} times), e.g. {cases[0]}" for fault, cases in kinds.items()]
-    assert not told, "\n".join(told)
+    messages = [f"{fault} ({len(cases)} times), e.g. {cases[0]}" for fault, cases in kinds.items()]
+    assert not messages, "\n".join(messages)

@@ -8,18 +8,23 @@ CASES: dict[str, list[str]] = {
     "bounds": ["bounds --gamma 0.1 --epsilon 0.1 --n 1000 --delta 0.05"],
     "cite": ["cite"],
     "margin-digits": ["margin digits --rows 60"],
-    "margin-file": ["margin two.csv --label y --drop id --work-limit 1e10 --out margin"],
-    "margin-classes": ["margin three.csv --label y --drop id --several-classes --work-limit 1e10"],
+    "margin-file": ["margin two.csv --label y --drop id --scale max --work-limit 1e10 --out margin"],
+    "margin-classes": ["margin three.csv --label y --drop id --scale max --several-classes --work-limit 1e10"],
     "audit-soft": ["audit digits --rows 40 --width 32 --iterations 30"],
-    "audit-hard": ["audit two.csv --label y --drop id --arm hard --width 32 --radius 20 --step 0.1 --iterations 30"],
-    "train": ["train digits --width 4 --width 8 --seeds 2 --epochs 3 --radius 50 --step 10 --out train"],
+    "audit-hard": [
+        "audit two.csv --label y --drop id --scale max --arm hard --width 32 --radius 20 --learning-rate 0.1 "
+        "--iterations 30"
+    ],
+    "train": ["train digits --width 4 --width 8 --seeds 2 --epochs 3 --radius 50 --learning-rate 10 --out train"],
     "train-file": [
-        "train two.csv --label y --drop id --width 4 --seeds 2 --epochs 3 --optimiser adam --step 0.01 --start he"
+        "train two.csv --label y --drop id --width 4 --seeds 2 --epochs 3 --optimizer adam "
+        "--learning-rate 0.01 --init he"
     ],
     "dynamics": ["dynamics digits --rows 30 --width 10 --teacher-width 40 --iterations 100"],
     "dynamics-choices": ["dynamics digits --rows 20 --width 5 --teacher-width 20 --iterations 40 --choices 2,4"],
     "distill": [
-        "distill images.npz --teacher vgg1+3 --student vgg1+3 --width 0.1 --teacher-width 0.1 --epochs 2 --out distill"
+        "distill images.npz --teacher vgg1+3 --student vgg1+3 --width-multiplier 0.1 --teacher-width-multiplier 0.1 "
+        "--epochs 2 --out distill"
     ],
     "verdict-file": ["verdict three.csv --label y --drop id --seeds 5 --epochs 4 --width 4 --out verdict"],
     "verdict-labels": [

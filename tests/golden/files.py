@@ -20,15 +20,15 @@ about = "projected gradient descent"
 epochs = 2
 radii = [20.0, 60.0]
 temperatures = [2.0, 8.0]
-soft_steps = [3.0]
-hard_steps = [1.0, 3.0]
+soft_learning_rates = [3.0]
+hard_learning_rates = [1.0, 3.0]
 """,
     "figure1.toml": """
 classes = "3,8"
 rows = 60
 families = ["resnet"]
 levels = [0.0, 0.3]
-width = 0.25
+width_multiplier = 0.25
 epochs = 2
 patience = 2
 runs = 2
