@@ -110,7 +110,7 @@ def test_a_damaged_piece_beside_this_run_is_not_used(tmp_path, caplog):
     piece = Pieces(ArtifactStore(tmp_path / "c"), "data").keep("network", make)
     assert make.calls == 3
     np.testing.assert_array_equal(piece.arrays["logits"], X)
-    assert "is damaged" in caplog.text
+    assert caplog.text == ""  # the files of another run are not this one's business
 
 
 def test_a_piece_in_a_directory_further_away_is_not_used(tmp_path):

@@ -71,13 +71,13 @@ class ArtifactStore:
     def _borrow(self, key: str) -> "Piece | None":
         """Copy the piece from a run directory beside this one."""
         for path in sorted(self.run_dir.absolute().parent.glob(f"*/{ARTIFACTS}/{key}.safetensors")):
-            if ArtifactStore(path.parents[key.count("/") + 1])._read(key) is not None:
+            if ArtifactStore(path.parents[key.count("/") + 1])._read(key, warn=False) is not None:
                 with replacing(self.path(key)) as copy:
                     shutil.copyfile(path, copy)
                 return self._read(key)
         return None
 
-    def _read(self, key: str) -> "Piece | None":
+    def _read(self, key: str, warn: bool = True) -> "Piece | None":
         """The piece as it was written; None where there is none, or where it was changed since."""
         from softlabel.teachers.pieces import Piece  # here, because workers do not need it and start faster without
 
@@ -90,7 +90,8 @@ class ArtifactStore:
             if metadata["checksum"] != content_hash(piece.arrays, [key, piece.facts]):
                 raise ValueError("the content differs from what was written")
         except (InputError, KeyError, TypeError, ValueError):
-            log.warning("'%s' is damaged: it is computed again", path)
+            if warn:
+                log.warning("'%s' is damaged: it is computed again", path)
             return None
         return piece
 
