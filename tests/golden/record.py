@@ -26,6 +26,7 @@ VOLATILE = {
     "operations",
     "exported",
     "file",
+    "files",
     "path",
     "student",
 }
