@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softlabel.data.catalogue import CIFAR10, FASHION_MNIST
-from softlabel.data.rules import binary_rule, class_pair, find_class, leave_out, pair_signs
+from softlabel.data.rules import binary_rule, class_pair, find_class, leave_out
 from softlabel.errors import InputError
 
 DIGITS = tuple("0123456789")
@@ -82,7 +82,6 @@ def test_pairs():
     assert class_pair("cat,dog", CIFAR10.classes) == (3, 5)
     assert class_pair(["dog", "Cat"], CIFAR10.classes) == (5, 3)
     assert class_pair([3, 8], DIGITS) == (3, 8)
-    np.testing.assert_array_equal(pair_signs((5, 3), np.array([3, 5, 3])), [1, -1, 1])
 
 
 @pytest.mark.parametrize(

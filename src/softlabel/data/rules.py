@@ -96,11 +96,6 @@ def class_pair(names: str | Sequence[str | int], classes: Sequence[str]) -> tupl
     return first, second
 
 
-def pair_signs(pair: tuple[int, int], labels: np.ndarray) -> np.ndarray:
-    """−1 for the first class of the pair and +1 for the second, as float32 (n,)."""
-    return np.where(labels == pair[1], np.float32(1), np.float32(-1))
-
-
 def leave_out(names: str | Sequence[str | int], classes: Sequence[str]) -> list[int]:
     """The labels of all classes but the named ones."""
     out = {find_class(name, classes) for name in class_names(names)}

@@ -31,11 +31,11 @@ def float_bytes(width: int, inputs: int, outputs: int) -> int:
 
 
 def quantized_bytes(width: int, inputs: int, outputs: int) -> int:
-    """Bytes of the same in 8 bits."""
+    """Bytes of a student with biases and 8-bit weights."""
     return width * (inputs + outputs) + 4 * (width + outputs) + 4 * (width + outputs)
 
 
-def quantized_width(budget: int, inputs: int, outputs: int) -> int:
-    """The widest (even) student whose 8-bit weights fit into so many bytes."""
-    width = (budget - 8 * outputs) // (inputs + outputs + 8)
+def quantized_width(size: int, inputs: int, outputs: int) -> int:
+    """The widest (even) student whose 8-bit weights fit into this many bytes."""
+    width = (size - 8 * outputs) // (inputs + outputs + 8)
     return max(2, width - width % 2)
