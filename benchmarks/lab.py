@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import alternate, write
-from softlabel.lab import Ledger, Stage, StageResults, cores, make_executor, run_study
+from softlabel.lab import Stage, StageResults, Study, cores, make_executor, open_run, run_stages
+from softlabel.lab.executors import Executor
 from softlabel.lab.executors.dask import Dask
 from softlabel.lab.executors.tasks import exactly
 from softlabel.studies.table1 import PRESETS, Table1Study
@@ -43,13 +44,18 @@ def main() -> None:
     write("lab", result)
 
 
+def run_study(study: Study, run_dir: Path, executor: Executor, threads: int) -> StageResults:
+    """Run what is left of a study in this directory, without judging it."""
+    with open_run(run_dir, study, threads=threads) as ledger:
+        return run_stages(study, ledger, executor)
+
+
 def overhead(directory: Path) -> dict[str, object]:
     """Time of the lab relative to the engine on the choice of settings, serial, all cores."""
     settings = PRESETS["quick"]
-    run_study(TeacherStage(settings), directory / "teachers", make_executor("local", cores()), threads=cores())
+    teachers = run_study(TeacherStage(settings), directory / "teachers", make_executor("local", cores()), cores())
     bundles = choice_bundles(settings, StageResults())
-    with Ledger(directory / "teachers" / "ledger.sqlite") as ledger:
-        arrays = {need: ledger.arrays(need) for bundle in bundles for need in bundle.needs}
+    arrays = {need: teachers.arrays(need) for bundle in bundles for need in bundle.needs}
 
     def engine() -> None:
         with exactly(cores()):
@@ -59,7 +65,7 @@ def overhead(directory: Path) -> dict[str, object]:
     def lab() -> None:
         shutil.rmtree(directory / "run", ignore_errors=True)
         shutil.copytree(directory / "teachers", directory / "run")
-        run_study(ChoiceStages(settings), directory / "run", make_executor("serial", 1), threads=cores())
+        run_study(ChoiceStages(settings), directory / "run", make_executor("serial", 1), cores())
 
     best = alternate({"engine": engine, "lab": lab}, rounds=3)
     ratio = best["lab"] / best["engine"]
@@ -73,7 +79,7 @@ def workers(directory: Path) -> dict[str, object]:
     from distributed import LocalCluster
 
     settings = PRESETS["quick"].model_copy(update={"bundle_neurons": 96})
-    run_study(TeacherStage(settings), directory / "dask", make_executor("local", cores()), threads=1)
+    run_study(TeacherStage(settings), directory / "dask", make_executor("local", cores()), 1)
     clusters = {
         count: LocalCluster(
             n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
@@ -85,7 +91,7 @@ def workers(directory: Path) -> dict[str, object]:
         run_dir = directory / f"dask-{count}"
         shutil.rmtree(run_dir, ignore_errors=True)
         shutil.copytree(directory / "dask", run_dir)
-        run_study(ChoiceStages(settings), run_dir, Dask(count, clusters[count].scheduler_address), threads=1)
+        run_study(ChoiceStages(settings), run_dir, Dask(count, clusters[count].scheduler_address), 1)
 
     best = alternate({str(count): lambda count=count: go(count) for count in (1, 2)}, rounds=2)
     for cluster in clusters.values():

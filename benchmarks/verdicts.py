@@ -60,7 +60,7 @@ def rare_failures(rate: int, repetitions: int = 2000) -> float:
     for _ in range(repetitions):
         gaps = SPREAD * rng.standard_normal(SEEDS) - FAR * (rng.random(SEEDS) < 1 / rate) + FAR / rate
         table = np.repeat(gaps[:, None] / 100, 2, axis=1)
-        wins += follow(planned_looks(SEEDS), table, np.zeros_like(table), MARGIN).verdict in ("soft wins", "hard wins")
+        wins += follow(planned_looks(SEEDS), table, np.zeros_like(table), MARGIN)[-1].verdict.endswith("wins")
     return wins / repetitions
 
 
@@ -103,7 +103,7 @@ def simulate(
         seeds = (groups[:, None] * TOGETHER + np.arange(TOGETHER)).ravel()[:SEEDS]
         rows = rng.integers(difference.shape[1], size=drawn)
         table = difference[seeds][:, rows] + gap / 100
-        at = follow(looks, table, np.zeros_like(table), MARGIN, hidden)
+        *_, at = follow(looks, table, np.zeros_like(table), MARGIN, hidden)
         counts[at.verdict] = counts.get(at.verdict, 0) + 1
         taken.append(at.look.seeds)
     return counts | {"mean_seeds": float(np.mean(taken))}

@@ -372,7 +372,7 @@ def test_a_class_of_weight_zero_is_no_class():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(149), r"one entry per row of X: 150 rows, got shape \(149,\)"),
+        (np.ones(149), r"one entry per row: 150 rows, got shape \(149,\)"),
         (np.where(np.arange(150) == 3, -1.0, 1.0), "not negative, got -1.0 at row 3"),
         (np.where(np.arange(150) == 4, np.nan, 1.0), "finite and not negative, got nan at row 4"),
         (np.zeros(150), "zero for every row"),
@@ -513,7 +513,7 @@ def test_a_teacher_that_is_fitted_already_is_not_fitted_again():
         direct = quick(random_state=0).fit(x, y, soft_labels=teacher.predict_proba(x))
         assert np.array_equal(fitted.predict_proba(x), direct.predict_proba(x))
     assert DistilledClassifier(teacher, quick()).fit(x, y).teacher_ is not teacher
-    with pytest.raises(InputError, match="prefit is True and teacher is None"):
+    with pytest.raises(InputError, match="`prefit` is True and `teacher` is None"):
         DistilledClassifier(prefit=True).fit(x, y)
 
 

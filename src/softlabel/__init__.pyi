@@ -17,6 +17,7 @@ from .export import export_student as export_student
 from .export import load_model as load_model
 from .lab.driver import Progress as Progress
 from .lab.statistics import Estimate as Estimate
+from .lab.statistics import Interval as Interval
 from .lab.study import Result as Result
 from .networks import Labels as Labels
 from .networks import Student as Student
@@ -38,8 +39,8 @@ from .networks.deep import build_network as build_network
 from .networks.deep import train_network as train_network
 from .networks.student_model import StudentModel as StudentModel
 from .studies.audit import Audit as Audit
-from .studies.certify import AuditOptions as AuditOptions
-from .studies.certify import audit as audit
+from .studies.audit import AuditOptions as AuditOptions
+from .studies.audit import audit as audit
 from .studies.distill import Distillation as Distillation
 from .studies.distill import DistilledArm as DistilledArm
 from .studies.distill import DistillOptions as DistillOptions
@@ -75,7 +76,6 @@ from .studies.train import TrainedStudents as TrainedStudents
 from .studies.train import train as train
 from .studies.verdict import ArmComparison as ArmComparison
 from .studies.verdict import ArmResult as ArmResult
-from .studies.verdict import Interval as Interval
 from .studies.verdict import Verdict as Verdict
 from .studies.verdict import VerdictOptions as VerdictOptions
 from .studies.verdict import verdict as verdict

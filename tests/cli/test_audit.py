@@ -1,9 +1,11 @@
+import importlib
 import json
 
 import pytest
 
 from softlabel.cli.main import run
-from softlabel.studies import audit as study
+
+study = importlib.import_module("softlabel.studies.audit.audit")
 
 
 def test_json_has_what_scripts_rely_on(capsys):
@@ -37,7 +39,7 @@ def test_hard_labels_and_a_saved_teacher(tmp_path, capsys):
         ("--radius inf", "radius must lie in"),
         ("--work-limit inf", "--work-limit must lie between 1e+06 and 1e+24, got inf"),
         ("--time-limit inf", "--time-limit must lie between 1 and 1e+09, got inf"),
-        ("--radius 0.1", "radius must be at least kappa"),
+        ("--radius 0.1", "--radius must be at least --kappa"),
         ("--teacher nothing.safetensors", "cannot be read"),
     ],
 )

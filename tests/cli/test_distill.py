@@ -126,7 +126,7 @@ def test_impossible_settings_are_refused_before_the_directory_is_made(capsys, ar
         (["digits", "--teacher", "resnet8", "--temperature-on", "x"], "unknown temperature_on 'x'"),
         (["digits", "--teacher", "resnet8", "--match", "a"], "STUDENT_LAYER:TEACHER_LAYER"),
         (["digits", "--teacher", "resnet8", "--precision", "half"], "unknown precision 'half'"),
-        (["digits", "--teacher", "resnet8", "--views", "2"], "views need augment=True"),
+        (["digits", "--teacher", "resnet8", "--views", "2"], "--views need --augment"),
         (["{images}", "--teacher", "{logits}", "--augment"], "neither run online nor label augmented images"),
         (["{images}", "--teacher", "{logits}", "--match", "norm:norm"], "with a torch network as teacher only"),
         (["digits", "--teacher", "resnet8", "--match", "norm:far"], "unknown layer 'far'"),

@@ -62,7 +62,7 @@ def test_enough_cases():
         ),
         (
             "distill images.npz --teacher logits.npy --width-multiplier 900",
-            "training 'vgg2+3' with width_multiplier 900: ",
+            "training 'vgg2+3' with --width-multiplier 900: ",
         ),
         (
             "distill images.npz --teacher logits.npy --teacher-width-multiplier 0",

@@ -272,7 +272,7 @@ def test_a_rule_tells_its_sides_from_the_labels(here, capsys, rule, labels, side
 def test_a_rule_about_numbers_needs_numbers(here, capsys):
     StudentModel(student().network, student().scaler, ("not label>4", "label>4"), COLUMNS).save(here / "r.safetensors")
     assert run(["predict", "r.safetensors", "t.csv", "--label", "kind"]) == 2
-    assert "task 'label>4' compares numbers, and class 'café' is not a number" in capsys.readouterr().err
+    assert "--task 'label>4' compares numbers, and class 'café' is not a number" in capsys.readouterr().err
 
 
 def test_classes_that_differ_in_their_zeros_stay_apart(here, capsys):
@@ -367,9 +367,9 @@ def test_pictures_of_another_size_and_colour(album, capsys):
         ("grey", "cut.npz", [], "is not a readable NPZ file"),
         ("grey", "missing.npz", [], "there is no file or folder"),
         ("grey", "grey.safetensors", [], "contains no images, which the model takes"),
-        ("grey", "grey.npz", ["--label", "labels"], "label applies to tables only"),
-        ("grey", "grey.npz", ["--id", "nr"], "id_column applies to tables only"),
-        ("grey", "grey.npz", ["--drop", "a"], "drop applies to tables only"),
+        ("grey", "grey.npz", ["--label", "labels"], "--label applies to tables only"),
+        ("grey", "grey.npz", ["--id", "nr"], "--id applies to tables only"),
+        ("grey", "grey.npz", ["--drop", "a"], "--drop applies to tables only"),
         ("colour", "digits", [], "'digits' contains images (1, 8, 8)"),
     ],
 )
@@ -398,14 +398,14 @@ def check_refused(capsys, words, message):
         ("m5.onnx none.csv", "there is no file 'none.csv'"),
         ("m5.onnx nothing", "unknown data set 'nothing'"),
         ("m5.onnx digits", "'digits' has 64 input columns, the model takes 3"),
-        ("m5.onnx digits --label y", "label applies to tables only: 'digits' has labels"),
+        ("m5.onnx digits --label y", "--label applies to tables only: 'digits' has labels"),
         ("m5.onnx m5.onnx", "softlabel reads .csv, .parquet, .npz, .npy"),
         ("m5.onnx .", "is a folder: name a file in it"),
         ("m5.onnx t.csv --label sort", "'t.csv' has no column 'sort': there are remark, height"),
         ("m5.onnx t.csv --id number", "'t.csv' has no column 'number'"),
         ("m5.onnx t.csv --drop number", "'t.csv' has no column 'number'"),
-        ("m5.onnx t.csv --drop age", "the model needs column age: remove it from drop"),
-        ("m5.onnx t.csv --label kind --drop kind", "column 'kind' is both label and in drop"),
+        ("m5.onnx t.csv --drop age", "the model needs column age: remove it from --drop"),
+        ("m5.onnx t.csv --label kind --drop kind", "column 'kind' is both --label and in --drop"),
         ("m5.onnx t.csv --label age", "column 'age' is an input of the model and cannot be the label"),
         (
             "m5.onnx t.csv --label remark",
@@ -419,7 +419,7 @@ def check_refused(capsys, words, message):
         ("m5.onnx xy.npy --label 7", "has no column '7'"),
         ("m5.onnx xy.npy --label last", "which the model does not know"),
         ("m5.onnx x.npy --label last", "'x.npy' has 2 input columns, the model takes 3"),
-        ("m5.onnx x.npy --id nr", "has no column names: omit id_column"),
+        ("m5.onnx x.npy --id nr", "has no column names: omit --id"),
         ("m5.onnx x.npz --label y", "has no array of labels called 'y'"),
         ("m5.onnx gaps.csv", "has missing or infinite values in 'weight' (2, first in row 3): the model needs every"),
         ("m5.onnx gaps.npy", "has missing or infinite values in '1' (1, first in row 2)"),

@@ -53,11 +53,11 @@ def test_verdict_and_plan_take_a_file_and_its_label_column(tmp_path, table, monk
 
 def test_files_without_a_label_column_raise(table):
     for function in (sl.verdict, lambda *arguments: sl.plan(*arguments, accuracy=0.9)):
-        with pytest.raises(InputError, match="needs a label column: pass label"):
+        with pytest.raises(InputError, match="needs a label column: pass `label`"):
             function(str(table))
         with pytest.raises(InputError, match="has no column 'z'"):
             function(str(table), "z")
-        with pytest.raises(InputError, match="y must be the name of the label column if X is a file"):
+        with pytest.raises(InputError, match="y must be the name of the label column if `X` is a file"):
             function(table, np.zeros(300))
         with pytest.raises(InputError, match="no column 'z'"):
             function(pl.read_csv(table), "z")

@@ -45,13 +45,13 @@ def test_a_folder_of_class_folders(tmp_path):
 
 def test_sizes_differ_unless_resized(tmp_path):
     path = folder(tmp_path / "pets", sizes=((8, 8), (10, 6)), per_class=20)
-    with pytest.raises(InputError, match=r"1.png' has 10 × 6 pixels, other images have 8 × 8; pass size to resize"):
+    with pytest.raises(InputError, match=r"1.png' has 10 × 6 pixels, other images have 8 × 8; pass `size` to resize"):
         load(path)
     problem = load(path, size=12)
     assert problem.image_shape == (3, 12, 12)
     assert str(problem.scaler) == "inputs as they are"
     np.testing.assert_array_equal(problem.images.reshape(40, -1), problem.X)
-    with pytest.raises(InputError, match="which holds images, does not take label, drop: leave them out"):
+    with pytest.raises(InputError, match="which holds images, does not take `label`, `drop`: leave them out"):
         load(path, "y", drop=["a"])
 
 

@@ -84,7 +84,7 @@ def test_too_few_test_rows_are_the_test_files(files):
 
 
 def test_named_sets_have_test_rows_of_their_own(files):
-    with pytest.raises(InputError, match="data set 'digits' does not take test: leave it out"):
+    with pytest.raises(InputError, match="data set 'digits' does not take `test`: leave it out"):
         load("digits", test="test.csv")
 
 

@@ -63,7 +63,7 @@ def test_a_name_and_its_arrays_give_the_same_rows():
 def test_a_problem_is_returned_unchanged():
     problem = load(table())
     assert load(problem, seed=5) is problem
-    with pytest.raises(InputError, match="a Problem does not take label, classes, drop: leave them out"):
+    with pytest.raises(InputError, match="a Problem does not take `label`, `classes`, `drop`: leave them out"):
         load(problem, np.arange(120), classes="0,1", drop=["a"])
 
 
@@ -85,7 +85,7 @@ def test_an_id_column_is_read_and_is_no_input(tmp_path):
         load(path, "y")
     with pytest.raises(InputError, match="no column 'nr'"):
         load(path, "y", id_column="nr")
-    with pytest.raises(InputError, match="id_column: there is no column 'nr'"):
+    with pytest.raises(InputError, match="`id_column`: there is no column 'nr'"):
         load(pl.read_csv(path), "y", id_column="nr")
 
 
@@ -141,9 +141,9 @@ def test_other_encodings_get_a_remedy(tmp_path):
     [
         ({"data": "nmist"}, "unknown data set 'nmist': did you mean 'mnist'"),
         ({"data": "none.csv"}, r"there is no file 'none\.csv'"),
-        ({"data": "digits", "label": "y", "drop": ["a"]}, "data set 'digits' does not take label, drop"),
-        ({"data": "digits", "id_column": "id"}, "does not take id_column: leave it out"),
-        ({"data": "digits", "size": 9}, "does not take size"),
+        ({"data": "digits", "label": "y", "drop": ["a"]}, "data set 'digits' does not take `label`, `drop`"),
+        ({"data": "digits", "id_column": "id"}, "does not take `id_column`: leave it out"),
+        ({"data": "digits", "size": 9}, "does not take `size`"),
         ({"data": "digits", "task": "label>4", "classes": "3,8"}, "exclude each other: pass one of them"),
         ({"data": "digits", "classes": "3,8", "leave_out": "1"}, "exclude each other"),
         ({"data": "digits", "classes": "3,x"}, "unknown class 'x'"),
@@ -151,14 +151,14 @@ def test_other_encodings_get_a_remedy(tmp_path):
         ({"data": "digits", "scale": "huge"}, "unknown scale 'huge'"),
         ({"data": "digits", "seed": -1}, "seed must be a whole number from 0"),
         ({"data": "t.csv", "label": np.arange(3)}, "label must be the name of the label column"),
-        ({"data": "t.csv", "size": 3}, "which is not a folder, does not take size"),
+        ({"data": "t.csv", "size": 3}, "which is not a folder, does not take `size`"),
         ({"data": table()[0]}, r"labels are missing: pass \(X, y\)"),
         ({"data": table()[0], "label": "y"}, "labels are missing"),
         ({"data": table()[:1]}, r"must be \(X, y\), got 1 entries"),
-        ({"data": table(), "label": "y"}, r"a tuple \(X, y\) does not take label"),
-        ({"data": table(), "drop": ["a"]}, "whose columns have no names, does not take drop"),
-        ({"data": table(), "test": "t.csv"}, "data in memory does not take test"),
-        ({"data": pl.DataFrame({"a": [1.0]}), "label": "b"}, "label: there is no column 'b', only a"),
+        ({"data": table(), "label": "y"}, r"a tuple \(X, y\) does not take `label`"),
+        ({"data": table(), "drop": ["a"]}, "whose columns have no names, does not take `drop`"),
+        ({"data": table(), "test": "t.csv"}, "data in memory does not take `test`"),
+        ({"data": pl.DataFrame({"a": [1.0]}), "label": "b"}, "`label`: there is no column 'b', only a"),
         ({"data": (np.zeros((9, 3, 32, 3)), np.arange(9) % 2)}, r"the axis of channels is not clear .*channels first"),
         ({"data": (np.full((9, 8, 8), 3.0), np.arange(9) % 2)}, "fractions from 0 to 1, got 3 to 3"),
         ({"data": (np.zeros((9, 8, 8), complex), np.arange(9) % 2)}, "images must be numbers"),

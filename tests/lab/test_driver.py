@@ -7,10 +7,10 @@ import tomllib
 import pytest
 
 from softlabel.errors import InputError, SoftlabelError
-from softlabel.lab import Ledger, Progress, claim_run_dir, cores, make_executor, read_results, run_study
+from softlabel.lab import Ledger, Progress, claim_run_dir, cores, make_executor, read_results
 from softlabel.lab.executors import Serial
 from tests.faults.disks import files_up_to
-from tests.lab.toys import Toy, ToyStudy, contents, toy
+from tests.lab.toys import Toy, ToyStudy, contents, run_study, toy
 
 
 class Counting(Serial):
@@ -76,7 +76,7 @@ def test_reading_an_unfinished_study_says_what_is_missing(tmp_path):
 def test_a_resumed_run_keeps_its_thread_count(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, executor=Counting(2), threads=1)
-    with pytest.raises(InputError, match="2 finished bundles computed with threads = 1; with 2 sums would round"):
+    with pytest.raises(InputError, match="2 finished bundles computed with `threads` 1; with 2 sums would round"):
         run(tmp_path, threads=2)
     results = run(tmp_path, threads=None, default_threads=2)
     assert {result.metrics["threads"] for _, result in results["second"]} == {1}
@@ -98,7 +98,7 @@ def test_an_impossible_thread_count_of_finished_bundles_is_for_the_user_to_settl
         run(tmp_path, executor=Counting(2))
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         ledger.set_meta(threads=100_000)
-    with pytest.raises(InputError, match="threads = 100000, which is impossible: give the threads to go on with"):
+    with pytest.raises(InputError, match="`threads` 100000, which is impossible: give the `threads` to go on with"):
         run(tmp_path, threads=None)
     run(tmp_path, threads=1)
 
@@ -273,7 +273,7 @@ def test_progress_counts_up_and_ends_at_all(tmp_path):
         ("seriall", 1, None, "unknown executor 'seriall': did you mean 'serial'?"),
         ("local", 0, None, "workers must be a whole number from 1 to .* got 0"),
         ("local", 100_000, None, "workers must be a whole number from 1 to .* got 100000"),
-        ("local", 2, "tcp://127.0.0.1:1", "scheduler is for the executor 'dask', not for 'local'"),
+        ("local", 2, "tcp://127.0.0.1:1", "`scheduler` is for the executor 'dask', not for 'local'"),
     ],
 )
 def test_bad_executors(name, workers, scheduler, message):

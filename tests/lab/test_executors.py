@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from softlabel.errors import InputError, SoftlabelError, UnavailableError
-from softlabel.lab import ArtifactStore, Ledger, make_executor, open_run, run_stages, run_study
+from softlabel.lab import ArtifactStore, Ledger, make_executor, open_run, run_stages
 from softlabel.lab.executors import Local, Serial
 from softlabel.lab.executors.dask import Dask
-from tests.lab.toys import contents, toy
+from tests.lab.toys import contents, run_study, toy
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -27,7 +27,7 @@ def run(run_dir, executor, *, progress=None, padding=0, **settings) -> None:
     study = toy(**settings)
     with open_run(run_dir, study, threads=1) as ledger:
         sums = np.random.default_rng(17).standard_normal(30)
-        study.with_artifacts({"data": ArtifactStore(run_dir).put({"sums": sums, "padding": np.zeros(padding)})})
+        study.artifacts = {"data": ArtifactStore(run_dir).put({"sums": sums, "padding": np.zeros(padding)})}
         run_stages(study, ledger, executor, progress)
 
 
@@ -208,7 +208,7 @@ def test_a_scheduler_that_is_killed_costs_nothing_that_is_finished(tmp_path, tru
 
 def test_workers_end_when_their_driver_is_killed(tmp_path):
     code = (
-        "import sys, pathlib; from tests.lab.toys import toy; from softlabel.lab import run_study; "
+        "import sys, pathlib; from tests.lab.toys import run_study, toy; "
         "from softlabel.lab.executors import Local; "
         "run_study(toy(pause=60), pathlib.Path(sys.argv[1]), Local(2), threads=1)"
     )

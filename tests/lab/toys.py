@@ -10,7 +10,18 @@ import numpy as np
 import torch
 
 from softlabel.errors import DivergedError
-from softlabel.lab import Bundle, CellArrays, CellResult, Result, Settings, Stage, StageResults, Study
+from softlabel.lab import (
+    Bundle,
+    CellArrays,
+    CellResult,
+    Result,
+    Settings,
+    Stage,
+    StageResults,
+    Study,
+    open_run,
+    run_stages,
+)
 
 
 class Toy(Settings):
@@ -97,12 +108,15 @@ class ToyStudy(Study):
     def judge(self, results, facts):
         return ToyResult()
 
-    def page(self, result, environment, command):
-        raise NotImplementedError
-
 
 def toy(**settings) -> ToyStudy:
     return ToyStudy(Toy(**settings))
+
+
+def run_study(study: Study, run_dir: Path, executor, *, progress=None, **threads) -> StageResults:
+    """Run what is left of a study in this directory, without judging it."""
+    with open_run(run_dir, study, **threads) as ledger:
+        return run_stages(study, ledger, executor, progress)
 
 
 def contents(run_dir: Path) -> dict[str, list]:

@@ -34,5 +34,5 @@ def test_numbers_for_the_eye():
 def test_wrong_inputs_are_named(tmp_path: Path):
     with pytest.raises(InputError, match=r"figure must end in \.png or \.svg"):
         draw_bounds(tmp_path / "widths.pdf", 0.1, 0.1, Setting(n=10))
-    with pytest.raises(InputError, match="gamma must satisfy"):
+    with pytest.raises(InputError, match="`gamma` must satisfy"):
         draw_bounds(tmp_path / "widths.png", 0.9, 0.1, Setting(n=10))

@@ -1,3 +1,6 @@
+"""`softlabel.studies.audit`: every step of a training is checked, and a fault in it is noticed."""
+
+import importlib
 import json
 import math
 from dataclasses import replace
@@ -9,11 +12,23 @@ from scipy.special import entr
 from softlabel.errors import InputError
 from softlabel.networks import Labels, Student, TrainingOptions, hard_labels, optimizers, train_students
 from softlabel.networks.initialization import draw_init
-from softlabel.studies.audit import audit
+from softlabel.studies.audit import AuditOptions, audit
+from softlabel.studies.margin import margin
+from softlabel.teachers import KernelLimitTeacher
 from softlabel.theory import bounds
 from tests.studies.toy import easy_teacher
 
+MODULE = importlib.import_module("softlabel.studies.audit.audit")
+X = [[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0], [-0.8, -0.6]]
+SIGNS = [1, 1, -1, -1]
+SMALL = {"width": 16, "iterations": 5}
 NAMES = {"start", "radius", "update", "gradient", "descent", "flips", "drift", "error"}
+
+
+def audited(x, y, teacher, **settings):
+    """An audit with the κ of the teacher."""
+    theorem = {name: settings.pop(name) for name in ("epsilon", "delta") if name in settings}
+    return audit(x, y, teacher=teacher, **settings, options=AuditOptions(kappa=teacher.kappa, **theorem))
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +40,7 @@ def toy():
 @pytest.mark.parametrize("width", [2, 30, 200])
 def test_every_deterministic_check_holds_at_any_width(toy, arm, width):
     x, y, teacher = toy
-    result = audit(x, y, teacher, arm=arm, width=width, iterations=60)
+    result = audited(x, y, teacher, arm=arm, width=width, iterations=60)
     assert result.holds
     names = {check.name for check in result.checks}
     assert names == (NAMES | {"descent, (16)"} if arm == "soft" else NAMES)
@@ -36,14 +51,14 @@ def test_every_deterministic_check_holds_at_any_width(toy, arm, width):
 def test_temperature(toy, kappa):
     x, y, _ = toy
     _, _, teacher = easy_teacher(kappa)
-    result = audit(x, y, teacher, width=64, iterations=40)
+    result = audited(x, y, teacher, width=64, iterations=40)
     assert result.radius == pytest.approx(kappa)
     assert result.holds
 
 
 def test_where_the_radius_binds_the_checks_still_hold(toy):
     x, y, teacher = toy
-    result = audit(x, y, teacher, arm="hard", width=20, iterations=150, radius=1.0, learning_rate=1.0)
+    result = audited(x, y, teacher, arm="hard", width=20, iterations=150, radius=1.0, learning_rate=1.0)
     assert result.holds
     radius = next(check for check in result.checks if check.name == "radius")
     assert radius.worst == pytest.approx(0, abs=1e-9)  # on the ball
@@ -60,7 +75,7 @@ def test_tiny_and_huge_temperatures_fail_no_check_by_rounding(toy, kappa):
         {"width": 2, "iterations": 1},
         {"delta": 1e-300},
     ):
-        result = audit(x, y, replace(teacher, kappa=kappa), **{"width": 10, "iterations": 8} | settings)
+        result = audited(x, y, replace(teacher, kappa=kappa), **{"width": 10, "iterations": 8} | settings)
         assert failing(result) == set(), settings
         assert result.holds
         certificate = result.certificate
@@ -73,7 +88,7 @@ def test_tiny_and_huge_temperatures_fail_no_check_by_rounding(toy, kappa):
 def test_tiny_and_huge_radii_fail_no_check_by_rounding(toy, radius):
     x, y, teacher = toy
     for learning_rate in (1e-300 if radius < 1 else 1e-3, 1.0, 4.9):
-        result = audit(x, y, teacher, arm="hard", width=10, iterations=8, radius=radius, learning_rate=learning_rate)
+        result = audited(x, y, teacher, arm="hard", width=10, iterations=8, radius=radius, learning_rate=learning_rate)
         assert failing(result) == set(), learning_rate
         assert 0 <= result.certificate.measured <= result.certificate.bound < math.inf
 
@@ -81,7 +96,7 @@ def test_tiny_and_huge_radii_fail_no_check_by_rounding(toy, radius):
 def test_fewer_rows_than_columns_are_rotated_by_the_engine_and_fail_no_check():
     x, y, teacher = easy_teacher(n=10, d=40)
     for kappa in (1.0, 1e-9):
-        assert audit(x, y, replace(teacher, kappa=kappa), width=20, iterations=20).holds
+        assert audited(x, y, replace(teacher, kappa=kappa), width=20, iterations=20).holds
 
 
 @pytest.mark.parametrize("kappa", [1e-6, 1.0])
@@ -92,7 +107,7 @@ def test_a_step_off_by_a_hundredth_is_noticed_at_any_scale(toy, kappa, monkeypat
         "gradient",
         lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.learning_rate, value=-1.01),
     )
-    result = audit(x, y, replace(teacher, kappa=kappa), width=20, iterations=5, radius=10.0, learning_rate=1.0)
+    result = audited(x, y, replace(teacher, kappa=kappa), width=20, iterations=5, radius=10.0, learning_rate=1.0)
     assert "update" in failing(result)
 
 
@@ -110,10 +125,10 @@ def test_a_step_off_by_a_hundredth_is_noticed_at_any_scale(toy, kappa, monkeypat
 )
 def test_what_the_theorem_does_not_cover_is_refused_before_any_work(toy, settings, monkeypatch):
     x, y, teacher = toy
-    for target in ("softlabel.studies.audit.train_students", "softlabel.teachers.KernelLimitTeacher.logits"):
-        monkeypatch.setattr(target, lambda *_, **__: pytest.fail("work was done"))
+    for owner, name in ((MODULE, "train_students"), (KernelLimitTeacher, "logits")):
+        monkeypatch.setattr(owner, name, lambda *_, **__: pytest.fail("work was done"))
     with pytest.raises(InputError):
-        audit(x, y, teacher, **{"width": 10, "iterations": 2} | settings)
+        audited(x, y, teacher, **{"width": 10, "iterations": 2} | settings)
 
 
 def failing(result) -> set[str]:
@@ -127,7 +142,7 @@ def test_a_wrong_sign_is_caught(toy, monkeypatch):
         "gradient",
         lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.learning_rate),
     )
-    result = audit(x, y, teacher, width=50, iterations=30)
+    result = audited(x, y, teacher, width=50, iterations=30)
     assert not result.holds
     assert failing(result) >= {"descent", "update"}
 
@@ -139,7 +154,7 @@ def test_a_missing_projection_is_caught(toy, monkeypatch):
         return (stack.hidden.value - stack.initial).norm(dim=-1)
 
     monkeypatch.setattr("softlabel.networks.pgd.project", distances)
-    result = audit(x, y, teacher, arm="hard", width=20, iterations=150, radius=1.0, learning_rate=1.0)
+    result = audited(x, y, teacher, arm="hard", width=20, iterations=150, radius=1.0, learning_rate=1.0)
     assert failing(result) >= {"radius"}
 
 
@@ -150,7 +165,7 @@ def test_an_unpaired_initialization_is_caught(toy, monkeypatch):
         return draw_init("gaussian", **shape)
 
     monkeypatch.setattr("softlabel.networks.two_layer.draw_init", unpaired)
-    result = audit(x, y, teacher, width=50, iterations=5)
+    result = audited(x, y, teacher, width=50, iterations=5)
     assert "start" in failing(result)
 
 
@@ -161,7 +176,7 @@ def test_a_step_longer_than_the_learning_rate_is_caught(toy, monkeypatch):
         "gradient",
         lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.learning_rate, value=-1.01),
     )
-    result = audit(x, y, teacher, width=50, iterations=5)
+    result = audited(x, y, teacher, width=50, iterations=5)
     assert failing(result) == {"update"}
 
 
@@ -171,16 +186,14 @@ def test_training_on_other_labels_is_caught(toy, monkeypatch):
     def shuffled(inputs, students, labels, **options):
         return train_students(inputs, students, {k: Labels(v.kind, -v.values) for k, v in labels.items()}, **options)
 
-    monkeypatch.setattr("softlabel.studies.audit.train_students", shuffled)
-    result = audit(x, y, teacher, width=50, iterations=30)
+    monkeypatch.setattr(MODULE, "train_students", shuffled)
+    result = audited(x, y, teacher, width=50, iterations=30)
     assert "descent" in failing(result)
 
 
 def test_the_result_as_json_figure_and_html(toy):
     x, y, teacher = toy
-    steps = []
-    result = audit(x, y, teacher, width=10, iterations=4, progress=steps.append)
-    assert steps == [0, 1, 2, 3, 4]
+    result = audited(x, y, teacher, width=10, iterations=4)
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (document["steps"], document["width"], document["holds"]) == (4, 10, True)
     assert document["step"] == result.learning_rate
@@ -195,10 +208,33 @@ def test_the_result_as_json_figure_and_html(toy):
 
 def test_bad_settings(toy):
     x, y, teacher = toy
-    with pytest.raises(InputError, match=r"radius must be at least kappa \(1.0\).*got 0.5"):
-        audit(x, y, teacher, radius=0.5, learning_rate=1.0, iterations=2)
-    with pytest.raises(InputError, match="set radius and learning_rate, or use a better teacher"):
-        audit(x, -y, teacher, arm="hard", iterations=2)
+    with pytest.raises(InputError, match=r"`radius` must be at least `kappa` \(1.0\).*got 0.5"):
+        audited(x, y, teacher, radius=0.5, learning_rate=1.0, iterations=2)
+    with pytest.raises(InputError, match="set `radius` and `learning_rate`, or use a better teacher"):
+        audited(x, -y, teacher, arm="hard", iterations=2)
+
+
+def test_a_saved_teacher_gives_the_same_audit(tmp_path):
+    limits = {"work_limit": 1e8}
+    fresh = audit(X, SIGNS, **SMALL, options=AuditOptions(**limits))
+    margin(X, SIGNS, out=tmp_path, **limits)
+    path = tmp_path / "teacher.safetensors"
+    for teacher in (path, str(path), KernelLimitTeacher.load(path)):
+        assert audit(X, SIGNS, teacher=teacher, **SMALL).to_dict() == fresh.to_dict()
+    assert fresh.holds
+
+
+def test_the_temperature_is_that_of_the_options(tmp_path):
+    margin(X, SIGNS, out=tmp_path, work_limit=1e8)
+    result = audit(X, SIGNS, teacher=tmp_path / "teacher.safetensors", **SMALL, options=AuditOptions(kappa=0.5))
+    assert result.radius == 0.5
+
+
+def test_settings_are_checked_before_the_teacher_is_computed(monkeypatch):
+    monkeypatch.setattr(MODULE, "search_margin", lambda *_, **__: pytest.fail("too late"))
+    for change in ({"width": 5}, {"arm": "firm"}, {"learning_rate": 9.0}, {"iterations": 0}):
+        with pytest.raises(InputError):
+            audit(X, SIGNS, **SMALL | change)
 
 
 @pytest.mark.slow

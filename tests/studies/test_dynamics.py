@@ -50,6 +50,22 @@ def test_an_infinite_strength_is_null():
     assert dynamics("digits", **SMALL, strength=float("inf"), options=options).to_dict()["strength"] is None
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"options": DynamicsOptions(learning_rate=0.1)},
+        {"sweep": {"widths": [4, 8]}},
+        {"sweep": {"distances": [0, 1]}},
+        {"sweep": {"choices": [3]}},
+    ],
+)
+def test_a_student_that_has_nothing_to_learn_is_refused(settings):
+    message = r"nothing to learn: with an infinite `strength` .*; use a finite `strength`"
+    with pytest.raises(InputError, match=message):
+        dynamics("digits", **SMALL, strength=float("inf"), **settings)
+
+
 def test_widths_use_two_activations_unless_one_is_chosen():
     for activation, names in ((None, {"softplus", "tanh"}), ("erf", {"erf"})):
         options = DynamicsOptions(activation=activation)

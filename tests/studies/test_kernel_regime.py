@@ -104,8 +104,8 @@ def test_verdicts_follow_the_outcomes():
 
 
 def test_settings_that_make_no_sense():
-    with pytest.raises(ValidationError, match="must be below iterations"):
+    with pytest.raises(ValidationError, match="must be below `iterations`"):
         small(early=20)
-    with pytest.raises(ValidationError, match="must not exceed the teacher's"):
+    with pytest.raises(ValidationError, match="must not exceed `teacher_width`"):
         small(student_width=9)
     assert all(preset.student_width == 20 and preset.teacher_width == 100 for preset in PRESETS.values())

@@ -26,9 +26,9 @@ def test_columns_of_a_frame_are_matched_by_name():
     model, x = student(5), inputs(30, seed=4)
     frame = pl.DataFrame(x, schema=list(COLUMNS)).select(reversed(COLUMNS)).with_columns(pl.lit(1).alias("other"))
     np.testing.assert_allclose(predict(model, frame).probabilities, model.probabilities(x))
-    with pytest.raises(InputError, match=f"X lacks columns of the model: {COLUMNS[0]}"):
+    with pytest.raises(InputError, match=f"`X` lacks columns of the model: {COLUMNS[0]}"):
         predict(model, frame.drop(COLUMNS[0]))
-    with pytest.raises(InputError, match="leave them out where X is an array"):
+    with pytest.raises(InputError, match="leave them out where `X` is an array"):
         predict(model, x, label="kind")
 
 

@@ -105,11 +105,11 @@ def test_both_arms_of_every_preset_have_equally_many_choices_and_the_same_seeds(
     for bundle in grid.choice_bundles(settings, StageResults()):
         for cell in bundle.cells:
             row = chosen.setdefault((cell.protocol, cell.leave_out, cell.width, cell.seed, cell.radius), {})
-            row.setdefault(cell.arm, set()).add(cell.choice)
+            row.setdefault(cell.arm, set()).add((cell.init, cell.radius, cell.temperature, cell.learning_rate))
     assert all(len(row["hard"]) == len(row["soft"]) for row in chosen.values())
     assert {key[2] for key in chosen} == {4, 6, 8}
     seeds = {key[3] for key in chosen}
-    assert seeds.isdisjoint(grid.run_seeds(settings)), "choosing and testing share no seed"
+    assert seeds.isdisjoint(settings.seeds), "choosing and testing share no seed"
 
 
 def test_bundles_are_fixed_by_the_settings_and_hold_every_cell_once():

@@ -150,7 +150,7 @@ def test_what_is_not_fitted():
         query_fitted(Problem.from_arrays(x, y), LogisticRegression())
     with pytest.raises(InputError, match="LogisticRegression is a class, not a fitted object"):
         query_fitted(Problem.from_arrays(x, y), LogisticRegression)
-    with pytest.raises(InputError, match="leave out kind 'logits'"):
+    with pytest.raises(InputError, match="leave out `kind` 'logits'"):
         query_fitted(Problem.from_arrays(x, y), LogisticRegression().fit(x, y), kind="logits")
     two = Problem.from_arrays(x, x[:, 0] > 0)
     with pytest.raises(InputError, match="returns one column, but predict_proba returns one for each class"):

@@ -131,7 +131,7 @@ def test_a_file_whose_rows_fit_in_two_ways_is_refused(tmp_path):
     problem = load(tmp_path / "d.csv", "kind", leave_out="fox", test=tmp_path / "t.csv")
     assert len(problem) == problem.file_rows == 600
     np.save(tmp_path / "p.npy", np.full((600, 2), 0.5))
-    with pytest.raises(InputError, match="600 rows, which fit the data in two ways: match them by id_column"):
+    with pytest.raises(InputError, match="600 rows, which fit the data in two ways: match them by `id_column`"):
         read_labels(problem, tmp_path / "p.npy")
 
 
@@ -211,7 +211,7 @@ def test_faults_of_ids(tmp_path):
 def test_rows_and_columns_that_do_not_fit(tmp_path):
     problem, p = made()
     for name, table, message in (
-        ("rows", p[:80], "has 80 rows, the data 90: it needs one row for each, or match them by id_column"),
+        ("rows", p[:80], "has 80 rows, the data 90: it needs one row for each, or match them by `id_column`"),
         ("columns", p[:, :2], r"has shape \(90, 2\), the data have 3 classes"),
         ("nan", np.where(p > 0.9, np.nan, p), "not finite: nan"),
         ("inf", np.where(p > 0.9, np.inf, p), "not finite: inf"),
@@ -247,7 +247,7 @@ def test_columns_of_tables_that_do_not_fit(tmp_path):
         (
             "name",
             columns(p, list("abc")).with_columns(pl.lit("x").alias("who")),
-            "if 'who' holds ids, pass it as id_column",
+            "if 'who' holds ids, pass it as `id_column`",
         ),
     ):
         frame.write_csv(tmp_path / f"{name}.csv")

@@ -180,7 +180,7 @@ def test_tables_of_logits_and_one_column(tmp_path):
     assert query_onnx(two, odds).labels(np.arange(120)).values == pytest.approx((x @ weights)[:, 0], abs=1e-4)
     sigmoid = ("p", helper.make_node("Sigmoid", ["z"], ["p"]), TensorProto.FLOAT)
     both = linear(tmp_path / "s.onnx", weights[:, :1], extra=[sigmoid])
-    with pytest.raises(InputError, match="returns 2 single columns: choose one with output, of z, p"):
+    with pytest.raises(InputError, match="returns 2 single columns: choose one with `output`, of z, p"):
         query_onnx(two, both)
     found = query_onnx(two, both, output="p")
     assert found.kind == "probabilities"
@@ -193,7 +193,7 @@ def test_one_column_a_class_is_not_taken_for_the_second(tmp_path):
     x, y = table()
     model = LogisticRegression().fit(x, y == "well")
     path = write(tmp_path / "m.onnx", model, x, zipmap="columns")
-    with pytest.raises(InputError, match="single columns: choose one with output"):
+    with pytest.raises(InputError, match="single columns: choose one with `output`"):
         query_onnx(Problem.from_arrays(x, y == "well"), path)
 
 

@@ -98,9 +98,9 @@ def test_options_that_do_not_belong_to_a_teacher(tmp_path):
     model = LogisticRegression().fit(x, y)
     np.save(tmp_path / "p.npy", model.predict_proba(x))
     for teacher in ("auto", model, tmp_path / "p.npy"):
-        with pytest.raises(InputError, match="output 'z' is for ONNX teachers only"):
+        with pytest.raises(InputError, match="`output` 'z' is for ONNX teachers only"):
             query_teacher(problem, teacher, options=TeacherOptions(output="z"))
-    with pytest.raises(InputError, match="kind 'logits' does not apply to teacher 'auto'"):
+    with pytest.raises(InputError, match="`kind` 'logits' does not apply to teacher 'auto'"):
         query_teacher(problem, "auto", options=TeacherOptions(kind="logits"))
     with pytest.raises(InputError, match="logits or probabilities, not 'classes'"):
         query_teacher(problem, model, options=TeacherOptions(kind="classes"))

@@ -84,7 +84,7 @@ def test_more_landmarks_come_nearer():
     ("call", "message"),
     [
         (lambda x, y: align_kernels(x, np.ones(60), gaussian_kernels(x)), "labels are all equal"),
-        (lambda x, y: align_kernels(x, y[:5], gaussian_kernels(x)), "inputs have 60 rows"),
+        (lambda x, y: align_kernels(x, y[:5], gaussian_kernels(x)), "`inputs` have 60 rows"),
         (lambda x, y: align_kernels(x, y, []), "the list is empty"),
         (lambda x, y: align_kernels(x, y, [lambda a, b: a @ b.t() + a[:, :1]]), "kernel 0 is not symmetric"),
         (lambda x, y: align_kernels(x, y, [*gaussian_kernels(x), lambda a, b: a]), "kernel 7 gives shape"),

@@ -4,7 +4,8 @@ from scipy.special import entr
 
 from softlabel.errors import InputError
 from softlabel.networks import TwoLayer
-from softlabel.theory.invariants import FORMULAS, Invariants, Run
+from softlabel.theory.invariants import FORMULAS, Invariants
+from softlabel.theory.projected_run import Run
 
 
 def a_run(**changes) -> tuple[Run, TwoLayer]:
@@ -84,7 +85,7 @@ def test_no_error_check_where_the_teacher_errs():
 
 
 def test_unknown_arm():
-    with pytest.raises(InputError, match="arm must be 'soft' or 'hard'"):
+    with pytest.raises(InputError, match="`arm` must be 'soft' or 'hard'"):
         a_run(arm="firm")
 
 
@@ -93,18 +94,18 @@ def test_unknown_arm():
     [
         (
             {"learning_rate": 4.0},
-            r"learning_rate must lie in \(0, 4\) with soft labels, got 4.0: the certificate divides",
+            r"`learning_rate` must lie in \(0, 4\) with soft labels, got 4.0: the certificate divides",
         ),
-        ({"learning_rate": 5.0, "arm": "hard"}, r"learning_rate must lie in \(0, 4.911\) with hard labels, got 5.0"),
-        ({"learning_rate": np.nan}, "learning_rate must lie in"),
-        ({"learning_rate": np.inf}, "learning_rate must lie in"),
-        ({"learning_rate": -1.0}, "learning_rate must lie in"),
-        ({"learning_rate": 1e-310}, "learning_rate is too small for this radius, got 1e-310"),
-        ({"radius": 1e200}, "radius must lie in"),
-        ({"radius": np.nan}, "radius must lie in"),
-        ({"radius": 0.5}, "radius must be at least kappa"),
-        ({"kappa": np.inf}, "kappa must satisfy"),
-        ({"delta": 0.0}, "delta must satisfy"),
+        ({"learning_rate": 5.0, "arm": "hard"}, r"`learning_rate` must lie in \(0, 4.911\) with hard labels, got 5.0"),
+        ({"learning_rate": np.nan}, "`learning_rate` must lie in"),
+        ({"learning_rate": np.inf}, "`learning_rate` must lie in"),
+        ({"learning_rate": -1.0}, "`learning_rate` must lie in"),
+        ({"learning_rate": 1e-310}, "`learning_rate` is too small for this `radius`, got 1e-310"),
+        ({"radius": 1e200}, "`radius` must lie in"),
+        ({"radius": np.nan}, "`radius` must lie in"),
+        ({"radius": 0.5}, "`radius` must be at least `kappa`"),
+        ({"kappa": np.inf}, "`kappa` must satisfy"),
+        ({"delta": 0.0}, "`delta` must satisfy"),
     ],
 )
 def test_what_the_theorem_does_not_cover(changes, message):

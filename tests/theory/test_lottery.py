@@ -9,7 +9,7 @@ import pytest
 
 from softlabel.errors import InputError
 from softlabel.theory.dynamics import KernelProblem, exact_dynamics, printed_limit
-from softlabel.theory.lottery import Selection, kept_error, weighted_units
+from softlabel.theory.lottery import Selection, weighted_units
 
 
 def units(total: int = 6, n: int = 4, seed: int = 0) -> np.ndarray:
@@ -70,15 +70,10 @@ def test_a_student_in_the_kernel_regime_keeps_that_share(strength):
     known = selection.units[chosen].sum(0) / 2
     left = np.sum((known - selection.teacher) ** 2)
     final = printed_limit(problem).numpy()
-    assert np.sum((final - selection.teacher) ** 2) == pytest.approx(kept_error(strength) * left, abs=1e-12)
+    kept = 1.0 if math.isinf(strength) else (strength / (1 + strength)) ** 2
+    assert np.sum((final - selection.teacher) ** 2) == pytest.approx(kept * left, abs=1e-12)
     if strength > 0:
         assert exact_dynamics(problem)(None) == pytest.approx(final, abs=1e-6)
-
-
-def test_strengths():
-    assert kept_error(0.0) == 0
-    assert kept_error(math.inf) == 1
-    assert kept_error(1.0) == 0.25
 
 
 def test_the_bound_is_above_the_mean_for_spread_out_units():
@@ -91,8 +86,7 @@ def test_the_bound_is_above_the_mean_for_spread_out_units():
     [
         (lambda: Selection(units(), 7), "cannot choose 7 of 6"),
         (lambda: Selection(units(), 3).draw(5, through=2), "between 3 and 6"),
-        (lambda: Selection(units(), 3).draw(0), "draws must be"),
-        (lambda: kept_error(-1), "λ must be ≥ 0"),
+        (lambda: Selection(units(), 3).draw(0), "`draws` must be"),
         (lambda: weighted_units(np.ones(3), np.ones((4, 2))), "one weight per unit"),
     ],
 )

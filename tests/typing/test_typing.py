@@ -17,6 +17,8 @@ MISTAKES = {  # what the script says, and the same with a mistake
     "type_of_an_argument": ("student=students[0]", 'student="two-layer"'),
     "attribute": ("verdict.gap.high", "verdict.gap.higher"),
     "attribute_that_may_be_none": ("if plan.soft.width is not None and plan.hard", "if plan.hard"),
+    "attribute_of_another_study": ("figure.families[0].slope", "figure.primary[0].gap"),
+    "keyword_of_a_study": ("seed=1, execution=", "sed=1, execution="),
     "public_name": ("sl.MarginOptions(", "sl.MarginOption("),
 }
 

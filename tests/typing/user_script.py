@@ -45,7 +45,9 @@ def should_i_distill() -> sl.Verdict:
     execution = sl.Execution(executor="local", workers=2, progress=show)
     verdict = sl.verdict(X, y, teacher, width=4, seeds=10, equivalence=0.5, options=options, execution=execution)
     gap: sl.Interval = verdict.gap
-    print(verdict.verdict.upper(), gap.low + verdict.gap.high, gap.mean, verdict.runs + 1, verdict.runs_needed)
+    print(
+        verdict.verdict.upper(), gap.low + verdict.gap.high, gap.mean, gap.runs, verdict.runs + 1, verdict.runs_needed
+    )
     soft: sl.ArmResult = verdict.arms["soft"]
     print(soft.mean, soft.low, soft.high, soft.numbers["log_loss"], soft.parameters, soft.chosen.learning_rate)
     comparison: sl.ArmComparison = verdict.comparisons[0]
@@ -59,7 +61,7 @@ def how_small() -> sl.Plan:
     plan = sl.plan(*arrays(), teacher, accuracy=0.9, widths=[2, 4, 8], seeds=5, out=Path("runs/plan"), options=options)
     arm: sl.PlannedArm = plan.soft
     if plan.soft.width is not None and plan.hard.width is not None:
-        print(plan.hard.width - plan.soft.width, arm.probability, arm.reached / arm.of, arm.calibration_error)
+        print(plan.hard.width - plan.soft.width, arm.probability, arm.reached / arm.of, arm.to_dict(0.9)["size"])
     accuracy: sl.Estimate = arm.accuracy
     low, high = accuracy.interval(confidence=0.95)
     print(accuracy.mean, high - low, accuracy.runs, accuracy.error)
@@ -171,7 +173,12 @@ def kernel_regime() -> None:
 
 
 def papers() -> None:
-    result: sl.Result = sl.reproduce("table1", preset="quick", settings={"runs": 5}, out="runs/table1")
+    table: sl.Table1Result = sl.reproduce("table1", preset="quick", settings={"runs": 5}, out="runs/table1")
+    figure: sl.Figure1Result = sl.reproduce("figure1", seed=1, execution=sl.Execution(progress=False))
+    regime: sl.KernelRegimeResult = sl.reproduce("kernel-regime", data="cifar10")
+    print(table.primary[0].p, figure.families[0].slope.mean, regime.figures[0].verdict, *common(figure))
+    name = input("study: ")
+    result: sl.Result = sl.reproduce(name, "standard")
     for run in (result, sl.read_run("runs/figure1"), sl.resume("runs/kernel-regime", sl.Execution(workers=1))):
         if isinstance(run, sl.Table1Result):
             print(run.primary[0].gap.mean, run.primary[0].verdict, run.drops)

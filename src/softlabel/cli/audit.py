@@ -42,8 +42,8 @@ def audit(
     Example: softlabel audit digits --arm hard --width 64 --radius 50
     """
     from softlabel.errors import SoftlabelError
-    from softlabel.studies.certify import AuditOptions
-    from softlabel.studies.certify import audit as check
+    from softlabel.studies.audit import AuditOptions
+    from softlabel.studies.audit import audit as check
 
     chosen = AuditOptions(epsilon=epsilon, delta=delta, kappa=kappa, time_limit=time_limit, work_limit=work_limit)
     result = check(

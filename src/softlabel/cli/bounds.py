@@ -48,11 +48,10 @@ def _show(result: "Overview") -> None:
     from softlabel.report.bounds_tables import crossover_sentences, guarantee_table, requirement_table
     from softlabel.theory.bounds import CAVEATS
 
-    table = requirement_table(result)
-    options.table(table.title, table.header, table.rows)
+    options.print_tables(requirement_table(result))
     options.say(*crossover_sentences(result))
     guarantees = guarantee_table(result)
     if guarantees is not None:
         options.say("")
-        options.table(guarantees.title, guarantees.header, guarantees.rows)
+        options.print_tables(guarantees)
     options.say("", "What these numbers mean:", *(f"  {line}" for line in CAVEATS))

@@ -57,5 +57,5 @@ def distill(
     if as_json:
         options.answer(result.to_dict())
         return
-    options.table(result.table.title, result.table.header, result.table.rows)
+    options.print_tables(result.table)
     options.say(*result.summary)

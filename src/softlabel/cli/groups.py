@@ -36,10 +36,7 @@ class DataChoice:
         """The problem; `more` are further arguments of `softlabel.load`. What was loaded is said on stderr."""
         from softlabel.data import load
 
-        problem = load(
-            self.data, self.label, task=self.task, classes=self.classes, leave_out=self.leave_out, scale=self.scale,
-            drop=self.drop or (), seed=seed, **more,
-        )  # fmt: skip
+        problem = load(**vars(self) | {"drop": self.drop or ()}, seed=seed, **more)
         options.note(str(problem))
         for remark in problem.notes:
             options.note(f"note: {remark}")
@@ -80,16 +77,11 @@ class ExecutionChoice:
     threads: options.Threads = None
     scheduler: options.Scheduler = None
 
-    def execution(self, command: str | None = None) -> "Execution":
-        """As the library takes it; `command` is the one that reproduces the run."""
+    def execution(self) -> "Execution":
+        """As the library takes it, with the command as the user typed it, for the page."""
         from softlabel.studies.run import Execution
 
-        return Execution(self.executor, self.workers, self.threads, self.scheduler, command=command or typed_command())
-
-
-def typed_command() -> str:
-    """The command as the user typed it, for the page."""
-    return shlex.join(["softlabel", *sys.argv[1:]])
+        return Execution(**vars(self), command=shlex.join(["softlabel", *sys.argv[1:]]))
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:

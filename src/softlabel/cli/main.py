@@ -42,19 +42,10 @@ app = typer.Typer(
     epilog="Every verb answers [bold]--help[/bold] with examples, and [bold]--json[/bold] with one JSON document.",
 )
 app.add_typer(data.app, name="data")
-app.command()(audit)
-app.command()(bounds)
-app.command()(distill)
-app.command()(doctor)
-app.command()(dynamics)
-app.command()(margin)
-app.command()(plan)
-app.command()(predict)
-app.command()(reproduce)
-app.command()(train)
-app.command()(verdict)
 results.app.command()(report.resume)
 app.add_typer(results.app, name="results")
+for verb in (audit, bounds, distill, doctor, dynamics, margin, plan, predict, reproduce, train, verdict):
+    app.command()(verb)
 app.command()(report.report)
 app.command()(report.cite)
 
@@ -90,10 +81,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except typer.TyperException as problem:
         message = problem.format_message()
         return _fail(message, 2) if message else 0  # empty: a group was called without a verb and showed its help
-    except InputError as problem:
-        return _fail(_with_options(str(problem), words), 2)
     except SoftlabelError as problem:
-        return _fail(str(problem), 1)
+        return _fail(_with_options(str(problem), words), 2 if isinstance(problem, InputError) else 1)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except OSError as problem:
@@ -129,13 +118,12 @@ def _fail(message: str, code: int) -> int:
 def _with_options(message: str, words: Sequence[str]) -> str:
     """The message of the library, which names parameters, with the options of this command instead.
 
-    A parameter is the first word of "width must be …", stands in backticks, or follows a word as in "pass label".
+    A parameter is the first word of "width must be …", or stands in backticks. The options of a teacher have a prefix
+    here that they do not need in `TeacherOptions`.
     """
     command: Any = typer.main.get_command(app)
     for word in words:
         command = getattr(command, "commands", {}).get(word, command)
     names = {each.name: max(each.opts, key=len) for each in command.params if each.param_type_name == "option"}
-    message = re.sub(r"^(\w+)(?= must )", lambda match: names.get(match[1], match[1]), message)
-    message = re.sub(r"`(\w+)`", lambda match: names.get(match[1], match[1]), message)
-    verbs = "change|leave out|pass|take"
-    return re.sub(rf"\b({verbs}) (\w+)\b", lambda match: f"{match[1]} {names.get(match[2], match[2])}", message)
+    names = {name.removeprefix("teacher_"): option for name, option in names.items()} | names
+    return re.sub(r"^\w+(?= must )|`\w+`", lambda match: names.get(match[0].strip("`"), match[0].strip("`")), message)

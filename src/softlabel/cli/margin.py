@@ -53,6 +53,5 @@ def margin(
     if as_json:
         options.answer(result.to_dict())
         return
-    table = result.table
-    options.table(table.title, table.header, table.rows)
+    options.print_tables(result.table)
     options.say(*result.summary)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softlabel.cli.terminal import answer, note, say, table
+from softlabel.errors import InputError, require
 from softlabel.ranges import LARGEST_SEED
 
 if TYPE_CHECKING:
     from softlabel.lab import Result
+    from softlabel.report.page import Table
 
 __all__ = ["answer", "note", "say", "table"]
 
@@ -91,6 +93,12 @@ def interruptible() -> Iterator[None]:
         raise
 
 
+def print_tables(*tables: "Table") -> None:
+    """Print tables as the library made them."""
+    for each in tables:
+        table(each.title, each.header, each.rows)
+
+
 def result_document(result: "Result") -> dict[str, Any]:
     """The JSON document of a result, with the path of its page."""
     return result.to_dict() | ({} if result.report is None else {"report": str(result.report)})
@@ -110,25 +118,22 @@ def print_result(run: "Callable[[], Result]", show: Callable[[dict[str, Any]], N
 
 def positive_integers(words: str, name: str) -> list[int]:
     """Positive integers separated by commas, sorted and unique; `name` is the parameter, for the error."""
-    from softlabel.errors import InputError
-
-    try:
-        values = sorted({int(word) for word in words.split(",")})
-    except ValueError:
-        raise InputError(f"{name} must be integers separated by commas, e.g. 64,256, got '{words}'") from None
-    if values[0] < 1:
-        raise InputError(f"{name} must be positive integers, got '{words}'")
+    values = _split(words, int, f"{name} must be integers separated by commas, e.g. 64,256")
+    require(values[0] >= 1, f"{name} must be positive integers, got '{words}'")
     return values
 
 
 def numbers(words: str, name: str, infinite: bool = False) -> list[float]:
     """Nonnegative numbers separated by commas, sorted and unique; with `infinite` inf is one, too."""
-    from softlabel.errors import InputError
-
-    try:
-        values = sorted({float(word) for word in words.split(",")})
-    except ValueError:
-        raise InputError(f"{name} must be numbers separated by commas, e.g. 0,0.1,1, got '{words}'") from None
-    if any(math.isnan(value) or value < 0 or (math.isinf(value) and not infinite) for value in values):
-        raise InputError(f"{name} must be nonnegative numbers{' or inf' if infinite else ''}, got '{words}'")
+    values = _split(words, float, f"{name} must be numbers separated by commas, e.g. 0,0.1,1")
+    allowed = "nonnegative numbers or inf" if infinite else "nonnegative numbers"
+    fine = all(value >= 0 and (infinite or math.isfinite(value)) for value in values)
+    require(fine, f"{name} must be {allowed}, got '{words}'")
     return values
+
+
+def _split(words: str, kind: type[Any], requirement: str) -> list[Any]:
+    try:
+        return sorted({kind(word) for word in words.split(",")})
+    except ValueError:
+        raise InputError(f"{requirement}, got '{words}'") from None

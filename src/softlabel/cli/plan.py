@@ -48,8 +48,7 @@ def plan(
 
     problem = data.load(seed=seed, id_column=teacher.id_column, test=test, size=size)
     chosen = PlanOptions(
-        share=share, confidence=confidence, confirm=confirm, rival=rival, epochs=training.epochs,
-        batch_size=training.batch_size, search_radius=training.search_radius, teacher=teacher.options(),
+        **vars(training), share=share, confidence=confidence, confirm=confirm, rival=rival, teacher=teacher.options(),
     )  # fmt: skip
     ladder = None if widths is None else options.positive_integers(widths, "widths")
     options.print_result(

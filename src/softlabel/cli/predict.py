@@ -50,6 +50,5 @@ def predict(
     if as_json:
         options.answer(result.to_dict())
         return
-    for table in (result.table, result.class_table):
-        options.table(table.title, table.header, table.rows)
+    options.print_tables(result.table, result.class_table)
     options.say(*result.summary[1:])

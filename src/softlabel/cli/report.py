@@ -30,8 +30,7 @@ def resume(*, run: Run, execution: ExecutionChoice, as_json: options.Json = Fals
     from softlabel.studies.rebuild import resume as finish
     from softlabel.studies.run import Execution
 
-    chosen = Execution(execution.executor, execution.workers, execution.threads, execution.scheduler)
-    options.print_result(lambda: finish(run, chosen), lambda document: None, as_json)
+    options.print_result(lambda: finish(run, Execution(**vars(execution))), lambda document: None, as_json)
 
 
 def cite(

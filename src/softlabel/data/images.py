@@ -44,7 +44,7 @@ def read_image_folder(path: Path, size: int | None = None) -> LabeledImages:
             require(
                 images[-1].shape == images[0].shape,
                 f"'{file}' has {images[-1].shape[2]} × {images[-1].shape[1]} pixels, other images have "
-                f"{images[0].shape[2]} × {images[0].shape[1]}; pass size to resize all images",
+                f"{images[0].shape[2]} × {images[0].shape[1]}; pass `size` to resize all images",
             )
             labels.append(code)
     return np.stack(images), np.array(labels), tuple(names)
@@ -75,11 +75,11 @@ def _check_labels(path: Path, labels: np.ndarray) -> None:
         labels.dtype.kind in "biufU",
         f"'{path}': labels must be integers or text, got values of type {labels.dtype}",
     )
-    if labels.dtype.kind == "f":
+    if labels.dtype.kind == "U":
+        wrong, fault = labels == "", "missing"
+    else:
         wrong = ~np.isfinite(labels) | (labels != np.round(labels))
         fault = "missing, infinite or not integers"
-    else:
-        wrong, fault = labels == "" if labels.dtype.kind == "U" else np.zeros(len(labels), dtype=bool), "missing"
     require(
         not wrong.any(),
         f"'{path}': {wrong.sum():,} labels are {fault} (first: '{labels[wrong.argmax()]}', image "

@@ -16,13 +16,13 @@ from softlabel.errors import few, require
 def load_test(path: Path, label: str | int | None, data: Dataset, drop: Sequence[str]) -> tuple[Dataset, list[str]]:
     """Test rows of a file with the columns of `data` (other columns are left out), and notes."""
     if path.suffix.lower() not in NAMED_FILES:
-        return load_raw(path, label, drop=drop, keep_constant=True), []
+        return load_raw(path, label, drop=drop), []
     names = read_frame(path).columns
     known, dropped = {*(data.columns or ()), str(label), *drop}, set(drop)
     extra = [name for name in names if name not in known]
     notes = [f"columns of test file '{path.name}' that '{data.name}' does not have are left out: {few(extra)}"]
     left = [name for name in names if name not in known or name in dropped]
-    return load_raw(path, label, drop=left, keep_constant=True), notes if extra else []
+    return load_raw(path, label, drop=left), notes if extra else []
 
 
 def join_test(data: Dataset, test: Dataset) -> tuple[Dataset, tuple[str, ...]]:

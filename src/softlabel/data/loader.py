@@ -118,11 +118,11 @@ def _from_path(
     _refuse(f"'{data}', which is not a folder,", size=size)
     require(
         label is None or isinstance(label, str | int),
-        f"label must be the name of the label column where data is a file ('{data}'), got {type(label).__name__}; or "
+        f"label must be the name of the label column where `data` is a file ('{data}'), got {type(label).__name__}; or "
         "pass inputs and labels both as arrays",
     )
     dropped = [*drop, *([] if id_column is None else [id_column])]
-    raw = load_raw(data, label, drop=dropped, keep_constant=True)
+    raw = load_raw(data, label, drop=dropped)
     file_rows, notes, warnings = len(raw), list(raw.notes), ()
     if test is not None:
         test_rows, extra = load_test(local_path(test), label, raw, dropped)
@@ -160,12 +160,14 @@ def _from_memory(
     if hasattr(data, "columns"):
         names, dropped = list(data.columns), list[Any](drop)
         for parameter, column in [("drop", name) for name in drop] + [("id_column", id_column)]:
-            require(column is None or column in names, f"{parameter}: there is no column '{column}', only {few(names)}")
+            require(
+                column is None or column in names, f"`{parameter}`: there is no column '{column}', only {few(names)}"
+            )
         if id_column is not None:
             ids = np.asarray(data[id_column]).astype(str)
             dropped.append(id_column)
         if isinstance(label, str | int):
-            require(label in names, f"label: there is no column '{label}', only {few(names)}")
+            require(label in names, f"`label`: there is no column '{label}', only {few(names)}")
             dropped.append(label)
             label = data[label]
         data = data[[name for name in names if name not in dropped]] if dropped else data
@@ -173,7 +175,7 @@ def _from_memory(
         _refuse("an array, whose columns have no names,", drop=drop, id_column=id_column)
     require(
         label is not None and not isinstance(label, str | int),
-        "labels are missing: pass (X, y), or label as one label per row or as the label column of a frame",
+        "labels are missing: pass (X, y), or `label` as one label per row or as the label column of a frame",
     )
     problem = Problem.unsplit(data, label, "data")
     return problem if ids is None else replace(problem, ids=ids)
@@ -182,4 +184,5 @@ def _from_memory(
 def _refuse(what: str, **arguments: Any) -> None:
     """Raise where an argument was passed that does not apply."""
     passed = [name for name, value in arguments.items() if value is not None and (np.ndim(value) != 1 or len(value))]
-    require(not passed, f"{what} does not take {few(passed)}: leave {'it' if len(passed) == 1 else 'them'} out")
+    names = few(f"`{name}`" for name in passed)
+    require(not passed, f"{what} does not take {names}: leave {'it' if len(passed) == 1 else 'them'} out")

@@ -22,23 +22,21 @@ def load_raw(
     drop: Sequence[str] = (),
     classes: str | Sequence[str | int] | None = None,
     leave_out: str | Sequence[str | int] | None = None,
-    keep_constant: bool = False,
-    mmap: bool = False,
 ) -> Dataset:
     """A named data set (`load_raw("mnist")`) or a user's table (`load_raw("heart.csv", label="sick")`), not split.
 
     `classes` ('cat,dog') keeps the examples of two classes, `leave_out` ('1,7') leaves classes out; labels remain
-    positions in all classes of the set. `drop`, `keep_constant` and `mmap` are for tables, see `load_table`.
+    positions in all classes of the set. `drop` is for tables, see `load_table`.
     """
     if classes is not None and leave_out is not None:
-        raise InputError(f"classes '{classes}' and leave_out '{leave_out}' exclude each other: pass one of them")
+        raise InputError(f"`classes` '{classes}' and `leave_out` '{leave_out}' exclude each other: pass one of them")
     if isinstance(data, str) and data in CATALOGUE:
         if label is not None or drop:
-            raise InputError(f"data set '{data}' has its own labels and inputs: leave out label and drop")
+            raise InputError(f"data set '{data}' has its own labels and inputs: leave out `label` and `drop`")
         return load_named(data, _wanted(CATALOGUE[data].classes, classes, leave_out))
     if isinstance(data, str) and not (Path(data).suffix or "/" in data or Path(data).exists()):
         find(data)
-    dataset = load_table(data, label, drop, keep_constant, mmap)
+    dataset = load_table(data, label, drop)
     wanted = _wanted(dataset.classes, classes, leave_out)
     if wanted is None:
         return dataset

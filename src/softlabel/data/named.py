@@ -1,13 +1,15 @@
 """Named data sets: from raw files to a `Dataset`."""
 
+import math
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 
 from softlabel.data import cache
 from softlabel.data.catalogue import NamedSet, find
 from softlabel.data.dataset import Dataset
-from softlabel.data.formats import parse_cifar, parse_idx, read_bytes
+from softlabel.data.formats import parse_cifar, parse_idx
 
 _Block = tuple[str, np.ndarray, np.ndarray]  # part, pixels (n, d), labels (n,)
 
@@ -53,18 +55,16 @@ def _digits(entry: NamedSet) -> Iterator[_Block]:
 def _raw(entry: NamedSet) -> Iterator[_Block]:
     folder = cache.fetch(entry.name).folder
     assert folder is not None
-    files = [(file.name, folder / file.name) for file in entry.files]
+    files = [folder / file.name for file in entry.files]
     if entry.format == "idx":
-        (images, labels, test_images, test_labels) = files
-        yield "train", *_idx_pair(images, labels)
-        yield "test", *_idx_pair(test_images, test_labels)
+        yield "train", *_idx_pair(*files[:2])
+        yield "test", *_idx_pair(*files[2:])
     else:
-        for name, path in files:
-            part = "test" if name.startswith("test") else "train"
-            yield part, *parse_cifar(read_bytes(path), name, entry.image_shape)
+        for path in files:
+            part = "test" if path.name.startswith("test") else "train"
+            yield part, *parse_cifar(path.read_bytes(), math.prod(entry.image_shape))
 
 
-def _idx_pair(images, labels) -> tuple[np.ndarray, np.ndarray]:
-    (image_name, image_path), (label_name, label_path) = images, labels
-    pixels = parse_idx(read_bytes(image_path), image_name, ndim=3)
-    return pixels.reshape(len(pixels), -1), parse_idx(read_bytes(label_path), label_name, ndim=1)
+def _idx_pair(images: Path, labels: Path) -> tuple[np.ndarray, np.ndarray]:
+    pixels = parse_idx(images.read_bytes())
+    return pixels.reshape(len(pixels), -1), parse_idx(labels.read_bytes())

@@ -84,7 +84,7 @@ class Part:
         require(
             len(problem.classes) == 2,
             f"'{problem.name}' has {len(problem.classes)} classes ({few(problem.classes, 10)}), and signs need two: "
-            f"choose them with classes or task, e.g. task='label>1'",
+            f"choose them with `classes` or `task`, e.g. 'label>1'",
         )
         return np.where(self.y == 1, np.float32(1), np.float32(-1))
 

@@ -187,12 +187,11 @@ class Problem:
             "choose another label, or group its values into fewer classes first",
         )
         if test is None:
-            train, validation, evaluation = split(len(self), shares, seed, self.y)
+            rows = split(len(self), shares, seed, self.y)
         else:
             rest = np.setdiff1d(np.arange(len(self)), test)
-            first, second = split(len(rest), (5 / 6, 1 / 6), seed, self.y[rest])
-            train, validation, evaluation = rest[first], rest[second], test
-        parts = dict(zip(PARTS, (train, validation, evaluation), strict=True))
+            rows = (*(rest[part] for part in split(len(rest), (5 / 6, 1 / 6), seed, self.y[rest])), test)
+        parts = dict(zip(PARTS, rows, strict=True))
         return replace(self, parts=parts, official_test=test is not None)._with_scale(scale)
 
     def _with_scale(self, scale: str) -> "Problem":
@@ -201,7 +200,7 @@ class Problem:
             absent = np.setdiff1d(np.arange(len(self.classes)), self.y[rows])
             if len(absent):
                 rare = self.classes[absent[0]]
-                remedy = f", or leave it out: leave_out='{rare}'" if len(self.classes) > 2 else ""
+                remedy = f", or leave it out with `leave_out` '{rare}'" if len(self.classes) > 2 else ""
                 raise InputError(
                     f"'{self.name}': class '{rare}' has {int((self.y == absent[0]).sum())} rows, too few for one "
                     f"in each part ({part} has none); collect more{remedy}"
@@ -302,7 +301,7 @@ class Problem:
         for name, other in (("task", task), ("leave_out", leave_out)):
             require(
                 classes is None or other is None,
-                f"{name} '{other}' and classes '{classes}' exclude each other: pass one of them",
+                f"`{name}` '{other}' and `classes` '{classes}' exclude each other: pass one of them",
             )
         names, codes, kept = self.classes, self.y, np.arange(len(self))
         if classes is not None:
@@ -326,16 +325,13 @@ class Problem:
         )
 
     def _subset(self, kept: np.ndarray) -> "Problem":
-        """The rows `kept` of the problem."""
-        position = np.full(len(self), -1)
-        position[kept] = np.arange(len(kept))
-        parts = {part: position[rows] for part, rows in self.parts.items()}
+        """The rows `kept`, in increasing order."""
         return replace(
             self,
             X=self.X[kept],
             y=self.y[kept],
             rows=self.rows[kept],
-            parts={part: rows[rows >= 0] for part, rows in parts.items()},
+            parts={part: np.searchsorted(kept, rows[np.isin(rows, kept)]) for part, rows in self.parts.items()},
             ids=None if self.ids is None else self.ids[kept],
             source=None if self.source is None else _take(self.source, kept),
         )
@@ -375,7 +371,8 @@ class Problem:
             require(
                 rule is not None or classes is not None,
                 f"'{self.name}' has {len(self.classes)} classes ({few(self.classes, 10)}): make it a problem of two "
-                f"with a rule, task='label>1', or with two of them, classes='{self.classes[0]},{self.classes[1]}'",
+                f"with a rule (`task`, e.g. 'label>1') or two of them (`classes`, e.g. "
+                f"'{self.classes[0]},{self.classes[1]}')",
             )
         return self.with_classes(rule, classes)._with_scale(self.scaler.how)
 

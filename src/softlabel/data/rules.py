@@ -7,10 +7,11 @@ is a number ('0' to '9', '-1' and '1'), and the class at that position otherwise
 import operator
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from softlabel.errors import InputError, unknown
+from softlabel.errors import InputError, few, unknown
 
 _RULE = re.compile(r"\s*label\s*(>=|<=|==|!=|>|<|\bin\b)\s*(.+?)\s*")
 _ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
@@ -26,16 +27,20 @@ def class_values(classes: Sequence[str]) -> np.ndarray:
 
 def find_class(name: str | int, classes: Sequence[str]) -> int:
     """Position of the class called `name`, or of the class that the number `name` stands for."""
+    position = _find(name, classes)
+    if position is None:
+        raise unknown("class", str(name).strip(), classes)
+    return position
+
+
+def _find(name: str | int, classes: Sequence[str]) -> int | None:
     text = str(name).strip()
     folded = [known.casefold() for known in classes]
-    if text in classes:
-        return list(classes).index(text)
-    if text.casefold() in folded:
-        return folded.index(text.casefold())
-    value, values = _number(text), class_values(classes).tolist()
-    if value not in values:
-        raise unknown("class", text, classes)
-    return values.index(value)
+    values = class_values(classes).tolist()
+    spellings: list[tuple[Any, list[Any]]] = [
+        (text, list(classes)), (text.casefold(), folded), (_number(text), values)
+    ]  # fmt: skip
+    return next((known.index(wanted) for wanted, known in spellings if wanted in known), None)
 
 
 def class_names(names: str | Sequence[str | int]) -> list[str]:
@@ -52,8 +57,8 @@ def binary_rule(rule: str, labels: np.ndarray, classes: Sequence[str]) -> np.nda
     y = np.where(rule_holds(rule, classes)[labels], np.float32(1), np.float32(-1))
     if len(y) and (y == y[0]).all():
         raise InputError(
-            f"task '{rule}' gives every example the same sign ({'+1' if y[0] > 0 else '−1'}): "
-            f"choose a rule that divides the classes {', '.join(_present(labels, classes))}"
+            f"`task` '{rule}' gives every example the same sign ({'+1' if y[0] > 0 else '−1'}): "
+            f"choose a rule that divides the classes {few(classes[label] for label in np.unique(labels).tolist())}"
         )
     return y
 
@@ -67,20 +72,22 @@ def rule_holds(rule: str, classes: Sequence[str], of_all: bool = True) -> np.nda
     """
     parsed = _RULE.fullmatch(rule)
     if parsed is None:
-        raise InputError(f"task '{rule}' is not a rule: write it as 'label>4', 'label==cat' or 'label in 0,2,4'")
+        raise InputError(f"`task` '{rule}' is not a rule: write it as 'label>4', 'label==cat' or 'label in 0,2,4'")
     sign, text = parsed.groups()
     values = class_values(classes)
     if sign in _ORDERS:
         bound = _number(text)
         if bound is None:
-            raise InputError(f"task '{rule}' compares with '{text}', which is not a number: use ==, != or in for names")
+            raise InputError(
+                f"`task` '{rule}' compares with '{text}', which is not a number: for names use ==, != or in"
+            )
         name = next((name for name in classes if not of_all and _number(name) is None), None)
         if name is not None:
-            raise InputError(f"task '{rule}' compares numbers, and class '{name}' is not a number")
+            raise InputError(f"`task` '{rule}' compares numbers, and class '{name}' is not a number")
         return _ORDERS[sign](values, bound)
     names = class_names(text) if sign == "in" else [text]
     if not of_all:
-        names = [name for name in names if _is_class(name, classes)]
+        names = [name for name in names if _find(name, classes) is not None]
     positions = [find_class(name, classes) for name in names]
     return np.isin(np.arange(len(classes)), positions) != (sign == "!=")
 
@@ -89,10 +96,10 @@ def class_pair(names: str | Sequence[str | int], classes: Sequence[str]) -> tupl
     """The labels of the two classes of 'cat,dog': the first becomes −1, the second +1."""
     pair = class_names(names)
     if len(pair) != 2:
-        raise InputError(f"classes '{','.join(pair)}' must be two, got {len(pair)}: write them as 'cat,dog'")
+        raise InputError(f"`classes` '{','.join(pair)}' must be two, got {len(pair)}: write them as 'cat,dog'")
     first, second = (find_class(name, classes) for name in pair)
     if first == second:
-        raise InputError(f"classes '{','.join(pair)}' name the same class twice: name two different classes")
+        raise InputError(f"`classes` '{','.join(pair)}' name the same class twice: name two different classes")
     return first, second
 
 
@@ -105,18 +112,6 @@ def leave_out(names: str | Sequence[str | int], classes: Sequence[str]) -> list[
             f"leaving out {','.join(class_names(names))} keeps {len(kept)} of {len(classes)} classes: keep at least two"
         )
     return kept
-
-
-def _is_class(name: str, classes: Sequence[str]) -> bool:
-    try:
-        find_class(name, classes)
-    except InputError:
-        return False
-    return True
-
-
-def _present(labels: np.ndarray, classes: Sequence[str]) -> list[str]:
-    return [str(classes[label]) for label in np.unique(labels).tolist()]
 
 
 def _number(text: str) -> float | None:

@@ -45,13 +45,13 @@ class Scaler:
             raise unknown("scale", how, SCALES)
         if how in ("none", "unit"):
             return cls(how)
-        require(len(inputs) > 0, f"scale '{how}' needs at least one training input, got none")
+        require(len(inputs) > 0, f"`scale` '{how}' needs at least one training input, got none")
         if how == "standard":
             return cls._standard(np.asarray(inputs, dtype=np.float64), weights)
         largest = float(norms(inputs).max())
         require(
             0 < largest < np.inf,
-            f"scale 'max' divides by the largest norm, which is {largest}: fix the inputs or use scale='none'",
+            f"`scale` 'max' divides by the largest norm, which is {largest}: fix the inputs or use `scale` 'none'",
         )
         return cls(how, largest)
 
@@ -77,8 +77,8 @@ class Scaler:
         if len(zero):
             some = ", ".join(str(row + 1) for row in zero[:5]) + (", ..." if len(zero) > 5 else "")
             raise InputError(
-                f"scale 'unit' cannot bring zero inputs to unit norm: {len(zero)} of {len(inputs)} rows are zero "
-                f"(rows {some}, counted from 1); remove them or use scale='max'"
+                f"`scale` 'unit' cannot bring zero inputs to unit norm: {len(zero)} of {len(inputs)} rows are zero "
+                f"(rows {some}, counted from 1); remove them or use `scale` 'max'"
             )
         return np.divide(inputs, lengths[:, None], dtype=dtype)
 
@@ -93,7 +93,7 @@ class Scaler:
         count = len(self.shift)
         require(
             len(self.spread) == count and (count > 0) == (self.how == "standard"),
-            f"scale '{self.how}' cannot have {count} means and {len(self.spread)} deviations",
+            f"`scale` '{self.how}' cannot have {count} means and {len(self.spread)} deviations",
         )
         require(all(0 < value < np.inf for value in self.spread), "deviations of a scale must be positive numbers")
         return self
@@ -105,12 +105,6 @@ class Scaler:
             "unit": "inputs brought to unit norm",
             "standard": "columns brought to mean 0 and deviation 1, typical norm 1",
         }[self.how]
-
-
-def scale(inputs: np.ndarray, how: str) -> tuple[np.ndarray, Scaler]:
-    """Scaled training inputs, and the scaler for other inputs."""
-    scaler = Scaler.fit(inputs, how)
-    return scaler.apply(inputs), scaler
 
 
 def norms(inputs: np.ndarray) -> np.ndarray:

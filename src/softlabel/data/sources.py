@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from softlabel.data.catalogue import NamedSet, RawFile
+from softlabel.data.catalogue import NamedSet
 from softlabel.data.formats import format_cifar
 from softlabel.data.progress import FetchProgress
 
@@ -165,21 +165,18 @@ def _download(address: str, path: Path, progress: FetchProgress) -> None:
 
 
 def _gunzip_all(entry: NamedSet, origin: Path, folder: Path) -> None:
+    """Decompress every file; one that a server has decompressed already is copied."""
     for file in entry.files:
-        _gunzip(origin / f"{file.name}.gz", folder / file.name, file)
-
-
-def _gunzip(path: Path, target: Path, file: RawFile) -> None:
-    """Decompress one file; a file that a server has decompressed already is copied."""
-    try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if packed else path.open("rb") as stream:
-            _copy(cast(BinaryIO, stream), target, file.size)
-    except FileNotFoundError:
-        raise SourceFailed(f"{path.name} is missing") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise SourceFailed(f"{path.name} is truncated or not a gzip file") from None
+        path = origin / f"{file.name}.gz"
+        try:
+            with path.open("rb") as raw:
+                packed = raw.read(2) == b"\x1f\x8b"
+            with gzip.open(path) if packed else path.open("rb") as stream:
+                _copy(cast(BinaryIO, stream), folder / file.name, file.size)
+        except FileNotFoundError:
+            raise SourceFailed(f"{path.name} is missing") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            raise SourceFailed(f"{path.name} is truncated or not a gzip file") from None
 
 
 def _open_tar(path: Path) -> tarfile.TarFile:

@@ -64,7 +64,7 @@ def split(
     parts = np.split(order, edges[:-1])
     require(
         all(len(part) for part in parts),
-        f"{n} rows are too few for fractions {tuple(fractions)}: at least one part would be empty",
+        f"{n} rows are too few for `fractions` {tuple(fractions)}: at least one part would be empty",
     )
     return tuple(np.sort(part) for part in parts)
 

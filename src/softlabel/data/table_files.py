@@ -38,12 +38,10 @@ class RawTable:
     image_shape: tuple[int, ...] | None = None
 
 
-def read_table(path: Path, label: str | None, drop: Sequence[str] = (), mmap: bool = False) -> RawTable:
-    """The table in a file without the columns `drop`; `mmap` memory-maps an NPY file instead of reading it."""
+def read_table(path: Path, label: str | None, drop: Sequence[str] = ()) -> RawTable:
+    """The table in a file without the columns `drop`."""
     _check_file(path)
-    if mmap and path.suffix.lower() != ".npy":
-        raise InputError(f"'{path}' cannot be memory-mapped: only a .npy file can; convert it or do not use mmap")
-    return READERS[path.suffix.lower()](path, label, drop, mmap)
+    return READERS[path.suffix.lower()](path, label, drop)
 
 
 def _check_file(path: Path) -> None:
@@ -78,9 +76,7 @@ def read_inputs(path: Path, drop: Sequence[str] = ()) -> RawTable:
         array = read_array(path)
     if array.ndim < 2 or not array.size:
         raise InputError(f"'{path}' has inputs of shape {array.shape}: they must be (n, d) and not empty")
-    shape = array.shape[1:] if array.ndim > 2 else None
-    flat = array.reshape(len(array), -1)
-    return _from_array(path, flat, np.empty(0), "", tuple(map(str, range(flat.shape[1]))), drop, shape)
+    return _from_array(path, array, np.empty(0), "", drop)
 
 
 def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] = ()) -> np.ndarray:
@@ -93,29 +89,20 @@ def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] 
     return _numeric(frame.select(columns), path).to_numpy(order="c")
 
 
-def _read_named(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> RawTable:
-    return _from_frame(read_frame(path), path, label, drop)
-
-
-def _from_frame(frame: "polars.DataFrame", path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
+def _read_named(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
+    frame = read_frame(path)
     if label not in frame.columns and all(is_number(name) for name in frame.columns):
         raise InputError(
             f"'{path}' has no column names: its first line is numbers ({few(frame.columns, 3)}); "
             f"add a first line of names"
         )
     if label is None:
-        raise InputError(f"'{path}' needs a label column: pass label, one of {few(frame.columns, 20)}")
+        raise InputError(f"'{path}' needs a label column: pass `label`, one of {few(frame.columns, 20)}")
     need_columns([label, *drop], frame.columns, path)
     if label in drop:
-        raise InputError(f"'{path}': column '{label}' is the label and cannot be dropped as well: remove it from drop")
+        raise InputError(f"'{path}': the label column '{label}' cannot be dropped as well: remove it from `drop`")
     inputs = _numeric(frame.drop([label, *drop]), path)
-    return RawTable(
-        path=path,
-        inputs=inputs.to_numpy(order="c"),
-        labels=label_values(frame[label], path),
-        columns=tuple(inputs.columns),
-        label=label,
-    )
+    return RawTable(path, inputs.to_numpy(order="c"), label_values(frame[label], path), tuple(inputs.columns), label)
 
 
 def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":
@@ -147,8 +134,8 @@ def _not_numbers(columns: "Sequence[polars.Series]", path: Path) -> InputError:
         if len(values) and _COMMAS.fullmatch(short(values[0])):
             how = "write numbers with a decimal point and without thousands separators or units"
     return InputError(
-        f"'{path}' has columns that are not numbers: {few(names, 20)}{example}; {how} or leave them out: "
-        f"drop=[{remedy}]"
+        f"'{path}' has columns that are not numbers: {few(names, 20)}{example}; {how} or leave them out with "
+        f"`drop`: {remedy}"
     )
 
 
@@ -162,7 +149,7 @@ def _numbers_in_text(column: "polars.Series") -> "polars.Series":
     return numbers if understood else column
 
 
-def _read_npz(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> RawTable:
+def _read_npz(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
     names = array_names(path)
     inputs_name = _array_name(names, _INPUT_ARRAYS, None, path, "inputs")
     label = _array_name(names, _LABEL_ARRAYS, label, path, "labels")
@@ -176,54 +163,35 @@ def _read_npz(path: Path, label: str | None, drop: Sequence[str], mmap: bool) ->
             f"'{path}': inputs '{inputs_name}' have shape {inputs.shape}, labels '{label}' {labels.shape}: "
             f"they must be (n, d) and (n,) with the same n and not empty"
         )
-    shape = inputs.shape[1:] if inputs.ndim > 2 else None
-    flat = inputs.reshape(len(inputs), -1)
-    return _from_array(path, flat, labels, label, tuple(map(str, range(flat.shape[1]))), drop, shape)
+    return _from_array(path, inputs, labels, label, drop)
 
 
 def _array_name(names: Sequence[str], known: Sequence[str], wanted: str | None, path: Path, role: str) -> str:
-    if wanted is not None and wanted in names:
-        return wanted
-    name = next((name for name in known if name in names), None) if wanted is None else None
+    name = next((name for name in (known if wanted is None else [wanted]) if name in names), None)
     if name is None:
         expected = f"'{wanted}'" if wanted is not None else f"any of {', '.join(known)}"
         raise InputError(f"'{path}' has no array of {role} called {expected}: it has {few(names, 20) or 'none'}")
     return name
 
 
-def _read_npy(path: Path, label: str | None, drop: Sequence[str], mmap: bool) -> RawTable:
-    array = read_array(path, mmap=mmap)
+def _read_npy(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
+    array = read_array(path)
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
         raise InputError(f"'{path}' has shape {array.shape}: it must be (n, d + 1) with one column of labels")
-    if label is None:
-        raise InputError(
-            f"'{path}' needs a label column: pass label='last' or a column number from 0 to {array.shape[1] - 1}"
-        )
     last = array.shape[1] - 1
+    if label is None:
+        raise InputError(f"'{path}' needs a label column: pass `label` as 'last' or a column number from 0 to {last}")
     at = _column_number(label, last, path)
     names = tuple(str(index) for index in range(last + 1) if index != at)
-    if not mmap:
-        return _from_array(path, np.delete(array, at, axis=1), np.array(array[:, at]), str(at), names, drop, None)
-    if at not in (0, last) or array.dtype != np.float32 or drop:
-        raise InputError(
-            f"'{path}' ({array.dtype}, label column {at}) cannot be memory-mapped: this needs float32, the label "
-            f"in the first or last column, and no dropped columns; rewrite the file or do not use mmap"
-        )
-    inputs = array[:, 1:] if at == 0 else array[:, :-1]
-    return RawTable(path, inputs, np.array(array[:, at]), names, str(at))
+    return _from_array(path, np.delete(array, at, axis=1), np.array(array[:, at]), str(at), drop, names)
 
 
 def _column_number(label: str, last: int, path: Path) -> int:
-    if label == "last":
-        return last
-    columns = last + 1
+    columns = range(last + 1)
     try:
-        at = int(label)
-    except ValueError:
-        at = columns
-    if not -columns <= at < columns:
-        raise InputError(f"'{path}' has no column '{label}': its columns are 0 to {last}, or 'last'")
-    return at % columns
+        return columns[last if label == "last" else int(label)]
+    except (ValueError, IndexError):
+        raise InputError(f"'{path}' has no column '{label}': its columns are 0 to {last}, or 'last'") from None
 
 
 def _from_array(
@@ -231,10 +199,13 @@ def _from_array(
     inputs: np.ndarray,
     labels: np.ndarray,
     label: str,
-    names: tuple[str, ...],
     drop: Sequence[str],
-    image_shape: tuple[int, ...] | None,
+    names: tuple[str, ...] | None = None,
 ) -> RawTable:
+    """The table of inputs (n, …), whose columns are numbered unless they have names."""
+    image_shape = inputs.shape[1:] if inputs.ndim > 2 else None
+    inputs = inputs.reshape(len(inputs), -1)
+    names = names or tuple(map(str, range(inputs.shape[1])))
     if inputs.dtype.kind not in "biuf":
         raise InputError(f"'{path}' has inputs of type {inputs.dtype}: convert them to real numbers")
     if labels.dtype.kind not in "biufU":
@@ -252,7 +223,7 @@ def _from_array(
     return RawTable(path, inputs, labels, names, label, image_shape)
 
 
-READERS: dict[str, Callable[[Path, str | None, Sequence[str], bool], RawTable]] = {
+READERS: dict[str, Callable[[Path, str | None, Sequence[str]], RawTable]] = {
     ".csv": _read_named,
     ".parquet": _read_named,
     ".npz": _read_npz,

@@ -39,7 +39,7 @@ class DistilledClassifier(ClassifierMixin, BaseEstimator):
     ----------
     teacher : classifier with predict_proba, optional
         It is copied and fitted, unless `prefit` is True. Default: `ExtraTreesClassifier()`.
-    student : classifier whose fit takes soft_labels, optional
+    student : classifier whose fit takes `soft_labels`, optional
         It is copied and fitted. Default: `TwoLayerClassifier()`.
     cv : int, splitter or iterable, default=5
         Number of folds for the teacher's out-of-fold labels (fewer if a class has fewer rows), or a scikit-learn
@@ -115,11 +115,13 @@ class DistilledClassifier(ClassifierMixin, BaseEstimator):
         student = TwoLayerClassifier() if self.student is None else self.student
         require(
             has_fit_parameter(student, "soft_labels"),
-            f"student {type(student).__name__} cannot learn from a teacher: use one whose fit takes soft_labels, such "
-            "as TwoLayerClassifier",
+            f"student {type(student).__name__} cannot learn from a teacher: use one whose fit takes `soft_labels`, "
+            "such as TwoLayerClassifier",
         )
         prefit = self.prefit or isinstance(self.teacher, FrozenEstimator)
-        require(not prefit or self.teacher is not None, "prefit is True and teacher is None: pass the fitted teacher")
+        require(
+            not prefit or self.teacher is not None, "`prefit` is True and `teacher` is None: pass the fitted teacher"
+        )
         teacher = ExtraTreesClassifier() if self.teacher is None else self.teacher
         inputs = X if hasattr(X, "columns") else table
         data = _TrainingData.from_arrays(inputs, y, sample_weight, as_seed(self.random_state))

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from softlabel.data.class_names import class_name
 from softlabel.errors import InputError, few, require
 from softlabel.networks.losses import SUM_TOLERANCE
+from softlabel.networks.targets import checked_weights
 from softlabel.teachers.reading import decide_reading
 
 
@@ -18,19 +19,8 @@ def weighted_rows(sample_weight: Any, rows: int) -> tuple[np.ndarray, np.ndarray
     """Indices of the rows with a positive weight, and their weights; all rows and None without weights."""
     if sample_weight is None:
         return np.arange(rows), None
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("sample_weight must be numeric, with one entry per row of X") from None
-    require(
-        weights.shape == (rows,),
-        f"sample_weight must have one entry per row of X: {rows} rows, got shape {weights.shape}",
-    )
-    bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
-    if len(bad):
-        raise InputError(f"sample_weight must be finite and not negative, got {weights[bad[0]]} at row {bad[0]}")
+    weights = checked_weights(sample_weight, rows)
     positive = np.flatnonzero(weights)
-    require(len(positive) > 0, "sample_weight is zero for every row: at least one weight must be positive")
     return positive, weights[positive]
 
 

@@ -236,13 +236,9 @@ class TwoLayerClassifier(ClassifierMixin, BaseEstimator):
     def _checked_options(self) -> ClassifierOptions:
         options = ClassifierOptions() if self.options is None else self.options
         require(isinstance(options, ClassifierOptions), f"options must be a ClassifierOptions or None, got {options!r}")
-        for source, names in (
-            (self, ("activation", "init", "optimizer")),
-            (options, ("schedule", "scale", "precision")),
-        ):
-            for name in names:
-                value = getattr(source, name)
-                require(isinstance(value, str), f"{name} must be a string, got {value!r}")
+        settings = vars(self) | vars(options)
+        for name in ("activation", "init", "optimizer", "schedule", "scale", "precision"):
+            require(isinstance(settings[name], str), f"{name} must be a string, got {settings[name]!r}")
         return options
 
     def _student(self, seed: int, options: ClassifierOptions, is_soft: bool) -> Student:

@@ -154,8 +154,7 @@ def load_student(path: str | Path) -> tuple[Prepared, dict[str, Any]]:
         _check_types(network, tensors)
         network.load_state_dict(tensors, assign=True)
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError) as problem:
-        reason = reason_of(problem)
-        raise InputError(f"'{path}' is not a complete deep student ({reason}): save it again") from None
+        raise InputError(f"'{path}' is not a complete deep student ({reason_of(problem)}): save it again") from None
     return network.eval(), about
 
 

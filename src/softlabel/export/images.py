@@ -38,14 +38,10 @@ def read_images(source: str | Path, shape: tuple[int, ...]) -> NamedImages:
         f"'{source}' contains no images, which the model takes: use an NPZ file with images, a folder, or a named data "
         "set",
     )
-    return _read_arrays(source, shape)
-
-
-def _read_arrays(path: Path, shape: tuple[int, ...]) -> NamedImages:
-    images, labels = read_image_arrays(path, ("images",))
-    what = f"'{path}': images"
+    images, labels = read_image_arrays(source, ("images",))
+    what = f"'{source}': images"
     images = channels_first(images, what, shape)
-    _check_shape(path, images, shape)
+    _check_shape(source, images, shape)
     return as_pixels(images, what), None if labels is None else [class_name(label) for label in labels.tolist()], ()
 
 

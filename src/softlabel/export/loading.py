@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from softlabel.errors import InputError, require
 from softlabel.export.deep import KIND as DEEP
 from softlabel.export.deep import load_student
 from softlabel.export.numpy_file import read_numpy_student
 from softlabel.export.onnx_model import OnnxModel
+from softlabel.networks.deep.evaluation import network_logits
 from softlabel.networks.softening import UNCHANGED, Softening
 from softlabel.networks.student_model import FORMAT as TWO_LAYER
 from softlabel.networks.student_model import StudentModel
@@ -44,13 +46,14 @@ class LoadedModel:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from pathlib import Path
+    >>> import numpy as np
     >>> import softlabel as sl
-    >>> X, y = load_iris(return_X_y=True)
-    >>> student = sl.TwoLayerClassifier(width=8).fit(X, y).model_
-    >>> model = sl.load_model(sl.export_student(student, "students", "iris", X).path("safetensors"))
-    >>> model.kind, model.probabilities(X).shape
-    ('two-layer student', (150, 3))
+    >>> network = sl.TwoLayer.initialized("symmetric", width=4, inputs=3)
+    >>> student = sl.StudentModel(network, sl.Scaler("none"), ("no", "yes"))
+    >>> model = sl.LoadedModel.from_student(Path("student.onnx"), student)
+    >>> model.kind, model.probabilities(np.ones((1, 3)))
+    ('two-layer student', array([[0.5, 0.5]]))
     """
 
     path: Path
@@ -61,24 +64,21 @@ class LoadedModel:
     function: Callable[[np.ndarray], np.ndarray]
     softening: Softening = UNCHANGED
 
+    @classmethod
+    def from_student(cls, path: Path, student: StudentModel) -> "LoadedModel":
+        """A two-layer student; `path` is its name in messages."""
+        return cls(
+            path, "two-layer student", student.classes, student.columns, (student.network.inputs,),
+            student.probabilities, student.softening,
+        )  # fmt: skip
+
     @property
     def takes_images(self) -> bool:
         """Whether the inputs are images."""
         return len(self.shape) == 3
 
     def predict(self, inputs: Any) -> np.ndarray:
-        """Predict the class of each input.
-
-        Parameters
-        ----------
-        inputs : array-like of shape (n, *shape)
-            Raw inputs, as in the training data.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Indices of the most probable classes in `classes`.
-        """
+        """Index in `classes` of the most probable class, for each of the raw inputs (n, *shape)."""
         return self.probabilities(inputs).argmax(axis=1)
 
     def probabilities(self, inputs: Any) -> np.ndarray:
@@ -170,10 +170,11 @@ def load_model(path: str | Path) -> LoadedModel:
             path, "ONNX model", model.classes, model.columns, model.shape, model.probabilities, model.softening
         )
     if ending == ".npz":
-        return _two_layer(path, read_numpy_student(path))
-    form = _format(path)
+        return LoadedModel.from_student(path, read_numpy_student(path))
+    with opened_tensors(path, "student") as file:
+        form = (file.metadata() or {}).get("format")
     if form == TWO_LAYER:
-        return _two_layer(path, StudentModel.load(path))
+        return LoadedModel.from_student(path, StudentModel.load(path))
     if form == DEEP:
         return _deep(path)
     if form == BARE:
@@ -181,23 +182,7 @@ def load_model(path: str | Path) -> LoadedModel:
     raise InputError(f"'{path}' is a safetensors file, but does not contain a student")
 
 
-def _two_layer(path: Path, student: StudentModel) -> LoadedModel:
-    return LoadedModel(
-        path, "two-layer student", student.classes, student.columns, (student.network.inputs,), student.probabilities,
-        student.softening,
-    )  # fmt: skip
-
-
-def _format(path: Path) -> str | None:
-    with opened_tensors(path, "student") as file:
-        return (file.metadata() or {}).get("format")
-
-
 def _deep(path: Path) -> LoadedModel:
-    import torch
-
-    from softlabel.networks.deep import network_logits
-
     network, about = load_student(path)
 
     def probabilities(pixels: np.ndarray) -> np.ndarray:

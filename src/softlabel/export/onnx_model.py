@@ -42,12 +42,11 @@ class OnnxModel:
         self.columns: tuple[str, ...] | None = None
         if len(self.inputs) > 1:
             self.columns = tuple(one.name for one in self.inputs)
-            sides = [side for one in self.inputs for side in one.shape[1:]]
-            require(
-                set(sides) <= {1}, f"'{path}' takes {len(self.inputs)} inputs: one table, or one column each, is needed"
-            )
-        self.softening = Softening()
-        self.shape = (len(self.inputs),) if len(self.inputs) > 1 else self._single_shape()
+            self.shape: tuple[int, ...] = (len(self.inputs),)
+            sides = {side for one in self.inputs for side in one.shape[1:]}
+            require(sides <= {1}, f"'{path}' takes {len(self.inputs)} inputs: one table, or one column each, is needed")
+        else:
+            self.shape = self._single_shape()
         self.output = _Output(file.model.graph, self.session.names)
         count = max(2, self._outputs(np.zeros((1, *self.shape), dtype=np.float32)).shape[1])
         require(count <= MOST_CLASSES, f"'{path}' has {count:,} output columns: at most {MOST_CLASSES:,} are supported")
@@ -64,8 +63,9 @@ class OnnxModel:
         )
         named = classes or self.output.keys or _named_classes(file.model.graph, count) or range(count)
         self.classes = tuple(map(str, named))
+        self.softening = Softening()
         if file.ours:
-            recorded = ("label_temperature", "label_smoothing")
+            recorded = self.softening.to_dict()
             facts = {name: json.loads(file.about[name]) for name in recorded if name in file.about}
             self.softening = Softening.from_dict(facts)
 
@@ -82,15 +82,12 @@ class OnnxModel:
             8 * math.prod(sides) <= LARGEST_BATCH,
             f"'{self.path}' takes inputs of {math.prod(sides):,} numbers each, which is too many",
         )
-        return tuple(self._channels_first(sides))
+        return (sides[2], *sides[:2]) if self._channels_last else tuple(sides)
 
     @property
     def _channels_last(self) -> bool:
         sides = self.inputs[0].shape[1:]
         return len(sides) == 3 and sides[2] in (1, 3, 4) and sides[0] not in (1, 3, 4)
-
-    def _channels_first(self, sides: list[int]) -> list[int]:
-        return [sides[2], *sides[:2]] if self._channels_last else sides
 
     @np.errstate(all="ignore")  # outputs that are not finite are rejected by `LoadedModel`
     def probabilities(self, inputs: np.ndarray) -> np.ndarray:
@@ -105,8 +102,8 @@ class OnnxModel:
     def _outputs(self, inputs: np.ndarray) -> np.ndarray:
         """The model's outputs, (n, K) or (n, 1), in float64."""
         table = self.output.choose(self.session.run(self._feeds(inputs), self.session.names), len(inputs))
-        require(table is not None, f"'{self.path}' has no output table of numbers: it is not a classifier")
-        assert table is not None
+        if table is None:
+            raise InputError(f"'{self.path}' has no output table of numbers: it is not a classifier")
         return table
 
     def _feeds(self, block: np.ndarray) -> dict[str, np.ndarray]:

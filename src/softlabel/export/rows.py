@@ -61,13 +61,13 @@ def rows_for(
         for parameter, value in (("label", label), ("id_column", id_column), ("drop", drop)):
             require(
                 not value,
-                f"{parameter} applies to tables only: '{data}' {'has labels' if named else 'contains images'}",
+                f"`{parameter}` applies to tables only: '{data}' {'has labels' if named else 'contains images'}",
             )
     if model.takes_images:
         return _read_images(model, str(data) if named else path)
     if named:
         return _read_named_set(model, str(data))
-    require(label is None or label not in drop, f"'{path}': column '{label}' is both label and in drop")
+    require(label is None or label not in drop, f"'{path}': column '{label}' is both `label` and in `drop`")
     read = _read_by_name if path.suffix.lower() in NAMED_FILES else _read_by_position
     return read(model, path, label, id_column, list(drop))
 
@@ -82,12 +82,12 @@ def _read_by_name(
     if id_column is not None:
         as_text(frame[id_column], path)
     notes, left_out = [], {*special, *drop}
-    if _has_names(model):
-        wanted = model.columns or ()
+    wanted = model.columns or ()
+    if not all(name.isdigit() for name in wanted):  # columns named 0, 1, … come from a file without names
         require(label not in wanted, f"'{path}': column '{label}' is an input of the model and cannot be the label")
         known, present, dropped = {*wanted, *left_out}, set(names), set(drop)
         lost = [name for name in wanted if name in dropped]
-        require(not lost, f"'{path}': the model needs column {few(lost)}: remove it from drop")
+        require(not lost, f"'{path}': the model needs column {few(lost)}: remove it from `drop`")
         missing = [name for name in wanted if name not in present]
         require(
             not missing,
@@ -115,7 +115,7 @@ def _read_by_name(
 def _read_by_position(
     model: LoadedModel, path: Path, label: str | None, id_column: str | None, drop: list[str]
 ) -> ModelInputs:
-    require(id_column is None, f"'{path}' has no column names: omit id_column, or use a .csv or .parquet file")
+    require(id_column is None, f"'{path}' has no column names: omit `id_column`, or use a .csv or .parquet file")
     table = read_inputs(path, drop) if label is None else read_table(path, label, drop)
     _check_count(model, path, table.columns)
     _check_numbers(path, table.inputs, table.columns)
@@ -160,7 +160,7 @@ def _class_indices(values: Sequence[object], model: LoadedModel, where: str) -> 
     require(
         not empty,
         f"{where} has {len(empty)} missing values (first in row {empty[0] + 1 if empty else 0}): fill them in, remove "
-        "these rows, or omit label",
+        "these rows, or omit `label`",
     )
     indices = places_of(set(names), model.classes)
     others = sorted(name for name, index in indices.items() if index is None)
@@ -176,14 +176,9 @@ def _class_indices(values: Sequence[object], model: LoadedModel, where: str) -> 
     return np.array([indices[name] for name in names], dtype=np.int64)
 
 
-def _has_names(model: LoadedModel) -> bool:
-    """Whether the model has column names; columns named 0, 1, … come from a file without names."""
-    return model.columns is not None and not all(name.isdigit() for name in model.columns)
-
-
 def _check_count(model: LoadedModel, path: Path, columns: Sequence[object]) -> None:
     (expected,) = model.shape
-    hint = "; specify the label column with label, or ignore columns with drop" if len(columns) > expected else ""
+    hint = "; specify the label column with `label`, or ignore columns with `drop`" if len(columns) > expected else ""
     require(len(columns) == expected, f"'{path}' has {len(columns)} input columns, the model takes {expected}{hint}")
 
 

@@ -2,23 +2,20 @@
 
 from softlabel.lab.artifacts import ArtifactStore, Pieces
 from softlabel.lab.cells import Bundle, CellArrays, CellResult, Settings, Stage, StageResults, identity
-from softlabel.lab.driver import Progress, read_results, run_stages, run_study
-from softlabel.lab.executors import EXECUTORS, check_counts, cores, make_executor
-from softlabel.lab.ledger import DamagedLedgerError, Ledger, LedgerError
-from softlabel.lab.run_dir import LEDGER, claim_run_dir, environment, open_run
+from softlabel.lab.driver import Progress, read_results, run_stages
+from softlabel.lab.executors import check_counts, cores, make_executor
+from softlabel.lab.ledger import Ledger
+from softlabel.lab.run_dir import LEDGER, claim_run_dir, open_run
 from softlabel.lab.study import Facts, Result, Study
 
 __all__ = [
-    "EXECUTORS",
     "LEDGER",
     "ArtifactStore",
     "Bundle",
     "CellArrays",
     "CellResult",
-    "DamagedLedgerError",
     "Facts",
     "Ledger",
-    "LedgerError",
     "Pieces",
     "Progress",
     "Result",
@@ -29,11 +26,9 @@ __all__ = [
     "check_counts",
     "claim_run_dir",
     "cores",
-    "environment",
     "identity",
     "make_executor",
     "open_run",
     "read_results",
     "run_stages",
-    "run_study",
 ]

@@ -4,14 +4,12 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 from softlabel.errors import SoftlabelError
 from softlabel.lab.artifacts import ArtifactStore
 from softlabel.lab.cells import Bundle, CellResult, Stage, StageResults
 from softlabel.lab.executors import Executor, Task
 from softlabel.lab.ledger import Ledger
-from softlabel.lab.run_dir import open_run
 from softlabel.lab.study import Study
 
 
@@ -51,28 +49,10 @@ class Progress:
     seconds_left: float | None
 
 
-def run_study(
-    study: Study,
-    run_dir: Path,
-    executor: Executor,
-    *,
-    threads: int | None = None,
-    default_threads: int = 1,
-    progress: Callable[[Progress], None] | None = None,
-) -> StageResults:
-    """Run what is left of the study in this directory; returns all its results.
-
-    threads, default_threads    of each worker, see `open_run`
-    progress                    called after every bundle
-    """
-    with open_run(run_dir, study, threads=threads, default_threads=default_threads) as ledger:
-        return run_stages(study, ledger, executor, progress)
-
-
 def run_stages(
     study: Study, ledger: Ledger, executor: Executor, progress: Callable[[Progress], None] | None = None
 ) -> StageResults:
-    """The same in a run that is open already."""
+    """Run what is left of the study, and return all its results; `progress` is called after every bundle."""
     results, threads = StageResults(), ledger.meta("threads")
     with closing(executor):
         for stage in study.stages:

@@ -140,26 +140,17 @@ class Ledger:
                 self._db.execute("INSERT INTO bundles VALUES (?, ?, ?, ?, ?, ?, ?)", row)
                 self._keep_digest(f"bundle {bundle.key}", self._bundle_digest(bundle.key))
 
-    def cell_results(self, bundle: str, arrays: bool = True) -> list[CellResult]:
+    def cell_results(self, bundle: str) -> list[CellResult]:
         """Results of the cells of a finished bundle, in the order of its cells."""
         with self._explained():
             self._require_intact([bundle])
             query = "SELECT cell, metrics FROM outcomes WHERE bundle = ? ORDER BY position"
             rows = self._db.execute(query, (bundle,)).fetchall()
             by_cell: dict[str, dict[str, np.ndarray]] = {}
-            if arrays:
-                query = "SELECT cell, name, dtype, shape, data FROM arrays WHERE bundle = ?"
-                for cell, name, *stored in self._db.execute(query, (bundle,)):
-                    by_cell.setdefault(cell, {})[name] = _array(*stored)
+            query = "SELECT cell, name, dtype, shape, data FROM arrays WHERE bundle = ?"
+            for cell, name, *stored in self._db.execute(query, (bundle,)):
+                by_cell.setdefault(cell, {})[name] = _array(*stored)
             return [CellResult(_dictionary(metrics), by_cell.get(cell, {})) for cell, metrics in rows]
-
-    def arrays(self, cell: str) -> dict[str, np.ndarray]:
-        """Arrays of one cell by name."""
-        with self._explained():
-            query = "SELECT bundle, name, dtype, shape, data FROM arrays WHERE cell = ?"
-            rows = self._db.execute(query, (cell,)).fetchall()
-            self._require_intact({row[0] for row in rows})
-            return {name: _array(*stored) for _, name, *stored in rows}
 
     def rows(self) -> list[dict[str, Any]]:
         """Every result as one flat row: stage, bundle, the cell's settings, its metrics."""

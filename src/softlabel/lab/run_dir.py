@@ -162,13 +162,13 @@ def _settle_threads(ledger: Ledger, run_dir: Path, threads: int | None, default:
     finished = 0 if recorded is None else ledger.finished()
     if finished and possible:
         raise InputError(
-            f"run directory '{run_dir}' contains {finished} finished bundles computed with threads = {recorded}; with "
-            f"{threads} sums would round differently: leave threads out, give {recorded}, or choose another `out`"
+            f"run directory '{run_dir}' contains {finished} finished bundles computed with `threads` {recorded}; with "
+            f"{threads} sums would round differently: leave `threads` out, give {recorded}, or choose another `out`"
         )
     if finished and threads is None:
         raise InputError(
-            f"run directory '{run_dir}' says that its {finished} finished bundles were computed with threads = "
-            f"{recorded}, which is impossible: give the threads to go on with, or choose another `out`"
+            f"run directory '{run_dir}' says that its {finished} finished bundles were computed with `threads` "
+            f"{recorded}, which is impossible: give the `threads` to go on with, or choose another `out`"
         )
     ledger.set_meta(threads=threads or default)
 

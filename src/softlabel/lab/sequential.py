@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softlabel.errors import require
 from softlabel.lab.needed_rows import rows_needed
 from softlabel.lab.statistics import Estimate, Verdict, judge, paired_gap, runs_needed
 
@@ -34,8 +33,6 @@ class Look:
 
 def planned_looks(seeds: int, confidence: float = 0.95) -> tuple[Look, ...]:
     """Looks up to a number of seeds: the first after five (or all, if few), each 1.5 times as late as the last."""
-    require(seeds >= 2, f"seeds must be at least 2, got {seeds}")
-    require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
     counts = [FIRST if seeds >= GROWTH * FIRST else seeds]
     while counts[-1] < seeds:
         following = math.ceil(GROWTH * counts[-1])
@@ -105,15 +102,11 @@ def analyze(
 
 def follow(
     looks: Sequence[Look], soft: np.ndarray, hard: np.ndarray, equivalence: float, hidden: Hidden | None = None
-) -> InterimAnalysis:
-    """Look after look at the first rows of scores (seeds, examples); the analysis at which it ends."""
-    latest = None
+) -> list[InterimAnalysis]:
+    """Look after look at the first rows of scores (seeds, examples), until one settles the question."""
+    analyses = []
     for look in looks:
-        if look.seeds > len(soft):
+        if look.seeds > len(soft) or (analyses and analyses[-1].settled):
             break
-        latest = analyze(look, soft[: look.seeds], hard[: look.seeds], equivalence, hidden)
-        if latest.settled:
-            break
-    require(latest is not None, f"{len(soft)} seeds are too few for the first look at {looks[0].seeds}")
-    assert latest is not None
-    return latest
+        analyses.append(analyze(look, soft[: look.seeds], hard[: look.seeds], equivalence, hidden))
+    return analyses

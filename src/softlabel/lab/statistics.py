@@ -14,6 +14,7 @@ p-values are Holm's, intervals Bonferroni's (each at 1 − α/k).
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -97,6 +98,59 @@ class Estimate:
         return math.exp(float(exponent))  # pyright: ignore[reportArgumentType]
 
 
+@dataclass(frozen=True)
+class Interval:
+    """A mean over seeds with its interval, such as the gap of a `Verdict`.
+
+    Attributes
+    ----------
+    mean : float
+        The mean.
+    low, high : float
+        The ends of its interval.
+    runs : int
+        Number of seeds.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> gap = sl.Interval(mean=1.234, low=0.5, high=2.0, runs=10)
+    >>> f"{gap:+.2f} points"
+    '+1.23 (+0.50 … +2.00) points'
+    """
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+    @classmethod
+    def from_runs(cls, values: np.ndarray, confidence: float) -> "Interval":
+        """Student's interval of the mean of values (runs,)."""
+        mean, low, high = (float(number) for number in student_interval(values, confidence))
+        return cls(mean, low, high, len(values))
+
+    @classmethod
+    def from_share(cls, estimate: Estimate, confidence: float) -> "Interval":
+        """The interval of a share, which lies between 0 and 1."""
+        low, high = estimate.interval(confidence)
+        return cls(estimate.mean, max(low, 0.0), min(high, 1.0), estimate.runs)
+
+    def to_dict(self) -> dict[str, float]:
+        """Mean and ends as JSON values."""
+        return {"mean": self.mean, "low": self.low, "high": self.high}
+
+    def __format__(self, digits: str) -> str:
+        return f"{self.mean:{digits}} ({self.low:{digits}} … {self.high:{digits}})"
+
+
+def student_interval(values: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean over runs and the ends of its Student interval, for values (runs, …)."""
+    mean, error = values.mean(0), values.std(0, ddof=1) / math.sqrt(len(values))
+    half = _quantile(1 - confidence, len(values)) * error
+    return mean, mean - half, mean + half
+
+
 def crossed_mean(table: np.ndarray) -> Estimate:
     """The mean of x (runs, examples) under the model above; needs two runs and two examples."""
     x = np.asarray(table, dtype=np.float64)
@@ -155,11 +209,7 @@ def runs_needed(gap: Estimate, confidence: float = 0.95, equivalence: float = 0.
 
     if not decides(MOST_RUNS):
         return None
-    low, high = 1, MOST_RUNS  # decides(high) holds, and more runs never undecide
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if decides(middle) else (middle, high)
-    return high
+    return bisect_left(range(MOST_RUNS), True, lo=2, key=decides)  # more runs never undecide
 
 
 def judge(low: float, high: float, equivalence: float) -> Verdict:

@@ -71,6 +71,7 @@ class Study(ABC, Generic[S, R]):
     name            under which it is registered
     settings_type   the class of its settings
     presets         settings by name, for studies of the papers
+    artifacts       what the work on every bundle reads: names, and keys in the store of the run
     """
 
     name: ClassVar[str]
@@ -79,22 +80,12 @@ class Study(ABC, Generic[S, R]):
 
     def __init__(self, settings: S) -> None:
         self.settings = settings
-        self._artifacts: dict[str, str] = {}
+        self.artifacts: Mapping[str, str] = {}
 
     @classmethod
     def from_settings(cls, values: Mapping[str, Any]) -> Self:
         """The study with settings as a run directory holds them."""
         return cls(cls.settings_type.model_validate(values))  # type: ignore[arg-type]
-
-    @property
-    def artifacts(self) -> Mapping[str, str]:
-        """Artifacts that the work on every bundle reads: under which name, and the key in the store of the run."""
-        return self._artifacts
-
-    def with_artifacts(self, artifacts: Mapping[str, str]) -> Self:
-        """The same study, whose work reads these artifacts."""
-        self._artifacts = dict(artifacts)
-        return self
 
     @property
     @abstractmethod
@@ -105,18 +96,6 @@ class Study(ABC, Generic[S, R]):
     def judge(self, results: StageResults, facts: Facts) -> R:
         """The result; `facts` hold what is known beside the cells' results (an audit, costs)."""
 
-    @abstractmethod
-    def page(self, result: R, environment: Mapping[str, Any] | None, command: str) -> Any:
-        """Its page, for `report.page.write_page`; `command` reproduces the run."""
-
     def afterwards(self, result: R, artifacts: CellArrays, run_dir: Path) -> dict[str, Any]:
         """Facts that a finished run adds, such as files that it exports."""
         return {}
-
-    def to_dict(self, result: R) -> dict[str, Any]:
-        """The result as JSON values."""
-        return result.to_dict()
-
-    def summary(self, result: R) -> list[str]:
-        """What the result says in plain sentences."""
-        return result.summary

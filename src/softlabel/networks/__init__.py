@@ -2,8 +2,9 @@
 
 from softlabel.networks.losses import Labels, hard_labels, soft_labels, teacher_logits
 from softlabel.networks.parity import Parity
-from softlabel.networks.pgd import TrainedStudent, TrainingOptions, TrainingRun, Weights, train_students
+from softlabel.networks.pgd import TrainingOptions, train_students
 from softlabel.networks.students import Student
+from softlabel.networks.training_run import TrainedStudent, TrainingRun, Weights
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.networks.validation import Validation
 

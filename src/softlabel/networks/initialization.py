@@ -36,8 +36,8 @@ def check_init(init: str, width: int) -> None:
         raise unknown("init", init, INITS)
     if init == "symmetric" and width % 2:
         raise InputError(
-            f"width must be even with init='symmetric' (its neurons come in pairs), got {width}; "
-            f"use {width + 1}, or init='gaussian'"
+            f"width must be even with `init` 'symmetric' (its neurons come in pairs), got {width}; "
+            f"use {width + 1}, or `init` 'gaussian'"
         )
 
 

@@ -10,8 +10,8 @@ list change the shape of the products and therefore the rounding.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,108 +23,15 @@ from softlabel.memory import check_memory
 from softlabel.networks.fused import FusedPass
 from softlabel.networks.losses import Labels
 from softlabel.networks.optimizers import OPTIMIZERS, SCHEDULES, project
-from softlabel.networks.parity import Parity, gradient_parity
+from softlabel.networks.parity import gradient_parity
 from softlabel.networks.records import measure
 from softlabel.networks.stack import Stack
 from softlabel.networks.students import Student
 from softlabel.networks.targets import count_outputs, hard_decisions, labels_by_name, mean_one, target_tensors
-from softlabel.networks.two_layer import TwoLayer
+from softlabel.networks.training_run import TrainedStudent, TrainingRun, Weights
 from softlabel.networks.validation import EarlyStopping, Validation
-from softlabel.numerics import Inputs, Products, prepare_inputs
+from softlabel.numerics import Products, prepare_inputs
 from softlabel.ranges import check_count
-
-
-@dataclass(frozen=True, eq=False)
-class TrainedStudent:
-    """A student after training, one entry of a `TrainingRun`.
-
-    Attributes
-    ----------
-    settings : Student
-        Its settings.
-    network : TwoLayer
-        The trained network.
-    steps : int
-        Number of steps.
-    stopped : {"iterations", "tolerance", "validation"}
-        Why the training stopped.
-    best_step : int
-        Step of the weights in `network`: that of the best validation error, or the last step.
-    validation_error : float or None
-        Validation error of `network`; None without validation.
-    records : dict of str to list
-        "step", "loss", "error", "displacement", "flipped" and "dead", each a list with one value per record.
-
-    Examples
-    --------
-    >>> import softlabel as sl
-    >>> run = sl.train_students([[1.0, 0.5], [-1.0, 0.5]], [sl.Student(width=4)], [1, -1], iterations=10)
-    >>> run[0].steps, run[0].stopped, run[0].network.width
-    (10, 'iterations', 4)
-    """
-
-    settings: Student
-    network: TwoLayer
-    steps: int
-    stopped: str
-    best_step: int
-    validation_error: float | None
-    records: dict[str, list[float]]
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingRun:
-    """Result of `train_students`: a sequence of `TrainedStudent`, in the order of the students.
-
-    Attributes
-    ----------
-    students : tuple of TrainedStudent
-        The students.
-    seconds : float
-        Time of the training.
-    parity : Parity or None
-        Comparison of the first steps with float32, if the precision is "bfloat16".
-
-    Examples
-    --------
-    >>> import softlabel as sl
-    >>> students = [sl.Student(width=width) for width in (2, 4)]
-    >>> run = sl.train_students([[1.0, 0.5], [-1.0, 0.5]], students, [1, -1], iterations=10)
-    >>> [trained.network.width for trained in run]
-    [2, 4]
-    """
-
-    students: tuple[TrainedStudent, ...]
-    seconds: float
-    parity: Parity | None = None
-
-    def __len__(self) -> int:
-        return len(self.students)
-
-    def __getitem__(self, number: int) -> TrainedStudent:
-        return self.students[number]
-
-    def __iter__(self) -> Iterator[TrainedStudent]:
-        return iter(self.students)
-
-
-class Weights:
-    """The networks of all students at a step, as a callback receives them; each is created when it is indexed."""
-
-    def __init__(self, stack: Stack, finished: Mapping[int, TrainedStudent]) -> None:
-        self._stack, self._finished = stack, finished
-
-    @property
-    def training(self) -> list[int]:
-        """Indices of the students that are still in training."""
-        return sorted(self._stack.members)
-
-    def __getitem__(self, number: int) -> TwoLayer:
-        done = self._finished.get(number)
-        return self._stack.network(number) if done is None else done.network
-
-
-Callback = Callable[[int, Weights], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +68,7 @@ class TrainingOptions:
     precision: str = "float32"
     tolerance: float | None = None
     record_every: int | None = None
-    callback: Callback | None = None
+    callback: Callable[[int, Weights], None] | None = None
     callback_every: int = 1
 
     def __post_init__(self) -> None:
@@ -250,8 +157,8 @@ def train_students(
     batches = _Batches(run.inputs.rows, batch_size, seed)
     steps = _count_iterations(iterations, epochs, batches.per_epoch)
     require(
-        options.tolerance is None or batches.full,
-        "tolerance needs full-batch steps (mini-batch steps do not become small); omit batch_size or tolerance",
+        options.tolerance is None or batches.per_epoch == 1,
+        "`tolerance` needs full-batch steps (mini-batch steps do not become small); omit `batch_size` or `tolerance`",
     )
     began = time.perf_counter()
     for step in range(steps):
@@ -268,29 +175,18 @@ def train_students(
     return TrainingRun(tuple(run.finished[i] for i in range(len(students))), time.perf_counter() - began, run.parity)
 
 
-@dataclass
 class _Batches:
     """Rows of each step: all (None), or the next part of the epoch's permutation."""
 
-    count: int
-    size: int | None
-    seed: int
-    _epoch: int = -1
-    _order: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
-
-    def __post_init__(self) -> None:
-        require(self.size is None or self.size >= 1, f"batch_size must be an integer ≥ 1, got {self.size}")
-
-    @property
-    def full(self) -> bool:
-        return self.size is None or self.size >= self.count
-
-    @property
-    def per_epoch(self) -> int:
-        return 1 if self.full or self.size is None else math.ceil(self.count / self.size)
+    def __init__(self, rows: int, size: int | None, seed: int = 0) -> None:
+        require(size is None or size >= 1, f"batch_size must be an integer ≥ 1, got {size}")
+        self.count, self.seed = rows, seed
+        self.size = min(size or rows, rows)
+        self.per_epoch = math.ceil(rows / self.size)
+        self._epoch, self._order = -1, torch.empty(0, dtype=torch.long)
 
     def rows(self, step: int) -> Tensor | None:
-        if self.full or self.size is None:
+        if self.per_epoch == 1:
             return None
         epoch, index = divmod(step, self.per_epoch)
         if epoch != self._epoch:
@@ -301,13 +197,13 @@ class _Batches:
 
 def count_steps(rows: int, epochs: int, batch_size: int | None) -> int:
     """Number of steps in this number of epochs."""
-    return epochs * _Batches(rows, batch_size, 0).per_epoch
+    return epochs * _Batches(rows, batch_size).per_epoch
 
 
 def _count_iterations(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
     require(
         (iterations is None) != (epochs is None),
-        "specify exactly one of iterations (steps) and epochs (passes over the data)",
+        "specify exactly one of `iterations` (steps) and `epochs` (passes over the data)",
     )
     if iterations is not None:
         check_count(iterations, "iterations")
@@ -340,7 +236,7 @@ class StackTraining:
             for student in students:
                 student.check_sizes()
         biases = any(student.biases for student in students)
-        self.inputs: Inputs = prepare_inputs(
+        self.inputs = prepare_inputs(
             inputs, bias=biases, dtype=self.products.input_dtype, rotate=optimizer == "gradient"
         )
         named = labels_by_name(labels)
@@ -357,9 +253,8 @@ class StackTraining:
             dtype.itemsize,
         )
         self.stack = Stack(self.students, self.inputs, outputs=outputs, target_rows=target_rows, dtype=dtype)
-        self.parity = None
-        if self.products.rounded:
-            self.parity = gradient_parity(inputs, self.students, self.targets, target_rows)
+        rounded = self.products.rounded
+        self.parity = gradient_parity(inputs, self.students, self.targets, target_rows) if rounded else None
         self.fused = FusedPass(self.products)
         self.stopping = None if validation is None else EarlyStopping(validation, self.stack, self.products, biases)
         self.finished: dict[int, TrainedStudent] = {}
@@ -397,7 +292,7 @@ class StackTraining:
         student = self.students[member]
         raise DivergedError(
             f"student {member} (width {student.width}, seed {student.seed}, labels '{student.labels}') diverged at "
-            f"step {step}: its learning_rate {student.learning_rate} is too large for these inputs"
+            f"step {step}: its `learning_rate` {student.learning_rate} is too large for these inputs"
         )
 
     def validate(self, step: int) -> bool:
@@ -421,9 +316,7 @@ class StackTraining:
 
     def finish(self, members: Sequence[int], reason: str, step: int) -> None:
         """Remove these students from training; with validation they keep their best weights."""
-        if not members:
-            return
-        for member in list(members):
+        for member in members:
             best = None if self.stopping is None else self.stopping.best.get(member)
             self.finished[member] = TrainedStudent(
                 settings=self.students[member],
@@ -434,4 +327,5 @@ class StackTraining:
                 validation_error=None if best is None else best.error,
                 records=self.records[member],
             )
-        self.stack.keep(set(self.stack.members) - set(members))
+        if members:
+            self.stack.keep(set(self.stack.members) - set(members))

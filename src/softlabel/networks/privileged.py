@@ -20,7 +20,7 @@ from torch import Tensor
 from softlabel.errors import DivergedError, InputError, require
 from softlabel.networks.activations import activation
 from softlabel.networks.two_layer import TwoLayer
-from softlabel.numerics import Inputs, prepare_inputs
+from softlabel.numerics import prepare_inputs
 from softlabel.ranges import check_count, check_positive
 from softlabel.theory.dynamics import KernelProblem
 
@@ -53,7 +53,7 @@ class PrivilegedStudent:
         )
         check_strength(self.strength)
         if self.strength > 0 and self.privileged is None:
-            raise InputError(f"strength={self.strength} needs privileged knowledge; pass it, or use strength=0")
+            raise InputError(f"`strength` {self.strength} needs privileged knowledge; pass it, or use 0")
         activation(self.activation)
 
     @property
@@ -145,11 +145,10 @@ def train_privileged(
     test_data = None if test is None else _TestData(test, run)
     for iteration in range(iterations + 1):
         last = iteration == iterations
-        recording = last or iteration % every == 0
         run.advance(learning_rate if not last else 0.0)
-        if recording:
+        if last or iteration % every == 0:
             run.record(iteration, test_data, keep_outputs)
-        run.apply()
+        run.weights += run.gradient
     return run.results()
 
 
@@ -163,17 +162,14 @@ class _PrivilegedTraining:
         require(len(names) == 1, f"students trained together must share one activation, got {sorted(names)}")
         self.kind = activation(names.pop())
         self.students = list(students)
-        self.inputs: Inputs = prepare_inputs(inputs, bias=False, dtype=self.dtype)
+        self.inputs = prepare_inputs(inputs, bias=False, dtype=self.dtype)
         n = self.inputs.rows
         self.y = torch.as_tensor(np.asarray(y, dtype=np.float64)).to(self.dtype)
         require(self.y.shape == (n,), f"labels have shape {tuple(self.y.shape)}, inputs have {n} rows; they must match")
         for student in students:
-            known = student.privileged
-            require(
-                known is None or known.shape == (student.width, n),
-                f"privileged knowledge must be (units, examples) = ({student.width}, {n}), "
-                f"got {None if known is None else known.shape}",
-            )
+            if student.privileged is not None:
+                expected, got = (student.width, n), student.privileged.shape
+                require(got == expected, f"privileged knowledge must be (units, examples) = {expected}, got {got}")
             require(
                 student.hidden.shape[1] == self.inputs.dimension,
                 f"hidden weights have {student.hidden.shape[1]} columns, inputs have {self.inputs.dimension}",
@@ -183,23 +179,20 @@ class _PrivilegedTraining:
         self.initial = self.inputs.reduce(full[None])[0].to(self.dtype)
         self.weights = self.initial.clone()
         widths = [student.width for student in students]
-        self.owner = torch.repeat_interleave(torch.arange(len(students)), torch.tensor(widths))
+        self.owner = torch.arange(len(students)).repeat_interleave(torch.tensor(widths))
         self.edges = np.cumsum([0, *widths])
         self.mix = self._column([s.output / math.sqrt(s.width) for s in students])
-        alone = [math.isinf(s.strength) for s in students]
-        self.by_labels = self._column(
-            [np.full(s.width, 0.0 if a else 1.0) for s, a in zip(students, alone, strict=True)]
-        )
+        self.by_labels = self._column([np.full(s.width, 0.0 if math.isinf(s.strength) else 1.0) for s in students])
         self.by_knowledge = self._column(
-            [np.full(s.width, 1.0 if a else s.strength) for s, a in zip(students, alone, strict=True)]
+            [np.full(s.width, 1.0 if math.isinf(s.strength) else s.strength) for s in students]
         )
         blank = [np.zeros((s.width, n)) if s.privileged is None else s.privileged for s in students]
         self.knowledge = torch.from_numpy(np.concatenate(blank)).to(self.dtype)
         self.gradient = torch.zeros_like(self.weights)
         self.outputs = torch.zeros(len(students), n, dtype=self.dtype)
         self.steps: list[int] = []
-        self.train: list[list[float]] = [[] for _ in students]
-        self.test: list[list[float]] = [[] for _ in students]
+        self.train: list[list[float]] = []  # at every recorded step, the errors of all students
+        self.test: list[list[float]] = []
         self.kept: list[np.ndarray] = []
 
     def _column(self, parts: Sequence[np.ndarray]) -> Tensor:
@@ -234,16 +227,11 @@ class _PrivilegedTraining:
             name = self.students[worst].name or str(worst)
             raise DivergedError(f"student '{name}' diverged before step {iteration}: use a smaller learning rate")
         self.steps.append(iteration)
-        for index, error in enumerate(errors.tolist()):
-            self.train[index].append(error)
+        self.train.append(errors.tolist())
         if test_data is not None:
-            for index, error in enumerate(test_data.errors(self)):
-                self.test[index].append(error)
+            self.test.append(test_data.errors(self))
         if keep:
             self.kept.append(self.outputs.double().numpy().copy())
-
-    def apply(self) -> None:
-        self.weights += self.gradient
 
     def full(self) -> Tensor:
         """Weights on the user's columns, in float64."""
@@ -257,7 +245,8 @@ class _PrivilegedTraining:
             output = torch.from_numpy(np.asarray(student.output, dtype=np.float64))[None]
             network = TwoLayer(full[rows], output, activation=student.activation)
             outputs = np.stack([kept[index] for kept in self.kept]) if self.kept else None
-            runs.append(PrivilegedRun(student, network, self.steps, self.train[index], self.test[index], outputs))
+            train, test = ([errors[index] for errors in records] for records in (self.train, self.test))
+            runs.append(PrivilegedRun(student, network, self.steps, train, test, outputs))
         return runs
 
 

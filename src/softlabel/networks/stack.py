@@ -8,7 +8,7 @@ odd width has a phantom neuron at the end of its second half, whose output weigh
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -51,7 +51,6 @@ class StudentGroup:
     members: list[int]
     width: int
     half: int
-    outputs: int
     activation: Activation
     activation_name: str
     first_row: int
@@ -60,10 +59,10 @@ class StudentGroup:
     output_bias: Slot | None  # (1, students, outputs, 1)
     target_rows: Tensor  # (students,): index of the target distribution of each
     temperature: Tensor | None  # (students, 1, 1): of the students' logits, None if all are 1
-    scale: float = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.scale = 1 / math.sqrt(self.width)
+    @property
+    def scale(self) -> float:
+        return 1 / math.sqrt(self.width)
 
     @property
     def rows(self) -> slice:
@@ -108,7 +107,7 @@ class Stack:
             self.groups.append(group)
             initial.append(hidden)
             values = [students[i].learning_rate for i in members]
-            limits = [_row_radius(students[i]) for i in members]
+            limits = [(students[i].radius or math.inf) / math.sqrt(group.width) for i in members]
             learning_rates.append(torch.tensor(values, dtype=dtype).repeat_interleave(group.half))
             radii.append(torch.tensor(limits, dtype=dtype).repeat_interleave(group.half))
         full = torch.cat(initial, dim=1)  # (2, rows, dimension [+1]) in float64
@@ -199,10 +198,6 @@ def _by_shape(students: Sequence[Student]) -> list[list[int]]:
     return list(shapes.values())
 
 
-def _row_radius(student: Student) -> float:
-    return math.inf if student.radius is None else student.radius / math.sqrt(student.width)
-
-
 def _group(
     students: Sequence[Student],
     members: list[int],
@@ -223,8 +218,7 @@ def _group(
         network = TwoLayer.initialized(
             student.init, width=student.width, inputs=dimension, outputs=outputs, seed=student.seed
         )
-        for h in range(2):
-            part = network.hidden[h * half : (h + 1) * half]
+        for h, part in enumerate(network.hidden.split(half)):
             hidden[h, index, : len(part), :dimension] = part
             output[h, index, :, : len(part)] = network.output[:, h * half : (h + 1) * half]
     learning_rate = torch.tensor([students[i].learning_rate for i in members], dtype=dtype)[None, :, None, None]
@@ -234,7 +228,6 @@ def _group(
         members=list(members),
         width=first.width,
         half=half,
-        outputs=outputs,
         activation=activation(first.activation),
         activation_name=first.activation,
         first_row=first_row,

@@ -16,11 +16,10 @@ from torch import Tensor
 from softlabel.data.scaling import Scaler
 from softlabel.errors import InputError, require
 from softlabel.networks.softening import UNCHANGED, Softening
-from softlabel.networks.two_layer import TwoLayer
+from softlabel.networks.two_layer import TENSORS, TwoLayer
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
 
 FORMAT = "softlabel-student-1"
-_TENSORS = ("hidden", "output", "hidden_bias", "output_bias")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +104,10 @@ class StudentModel:
         return self.network.logits(np.ascontiguousarray(self.scaler.apply(table, dtype), dtype=dtype))
 
     def probabilities(self, inputs: Any) -> np.ndarray:
-        """Probabilities of the classes.
+        """Probabilities of the classes for raw inputs (n, d), as an array of shape (n, K) whose rows sum to 1.
 
         They imitate the training labels: if `softening.note` is not None, they are softened or sharpened and should not
         be used as probabilities.
-
-        Parameters
-        ----------
-        inputs : array-like of shape (n, d)
-            Raw inputs.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Rows sum to 1.
         """
         z = self.logits(inputs).astype(np.float64)
         if z.ndim == 1:
@@ -136,7 +125,7 @@ class StudentModel:
         return _fingerprint(self._about(), self._tensors())
 
     def _tensors(self) -> dict[str, Tensor]:
-        weights = {name: getattr(self.network, name) for name in _TENSORS}
+        weights = {name: getattr(self.network, name) for name in TENSORS}
         tensors = {name: tensor.detach().cpu().clone() for name, tensor in weights.items() if tensor is not None}
         if self.scaler.shift:
             tensors["shift"] = torch.tensor(self.scaler.shift, dtype=torch.float64)
@@ -169,9 +158,9 @@ class StudentModel:
         )
         try:
             about = json.loads(about_text)
-            network = TwoLayer(*(tensors.get(name) for name in _TENSORS), activation=about["activation"])  # type: ignore[arg-type]
+            network = TwoLayer(*(tensors.get(name) for name in TENSORS), activation=about["activation"])  # type: ignore[arg-type]
             network = network.checked("the network")
-            shift, spread = (_numbers(tensors.get(name)) for name in ("shift", "spread"))
+            shift, spread = (tuple(tensors[name].tolist()) if name in tensors else () for name in ("shift", "spread"))
             scaler = Scaler(about["scale"], about["factor"], shift, spread).checked()
             require(
                 all(isinstance(name, str) for name in (*about["classes"], *(about["columns"] or ()))),
@@ -189,7 +178,3 @@ def _fingerprint(about: str, tensors: Mapping[str, Tensor]) -> str:
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().data)
     return digest.hexdigest()[:20]
-
-
-def _numbers(tensor: Tensor | None) -> tuple[float, ...]:
-    return () if tensor is None else tuple(tensor.tolist())

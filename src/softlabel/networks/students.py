@@ -89,5 +89,5 @@ class Student:
         """Raise unless learning rate and radius lie in this range, by default that of float32."""
         check_positive(self.learning_rate, "learning_rate", least, most)
         if self.radius is not None:
-            remedy = "use radius=None to train without projection"
+            remedy = "use `radius` None to train without projection"
             check_positive(self.radius, "radius", least, most, remedy=remedy)

@@ -29,22 +29,27 @@ def count_outputs(labels: Mapping[str, Labels], rows: int) -> int:
     return next(iter(outputs.values()))
 
 
-def mean_one(sample_weight: Any, rows: int, dtype: torch.dtype) -> Tensor:
-    """Sample weights (rows,), checked and scaled to mean 1."""
+def checked_weights(sample_weight: Any, rows: int) -> np.ndarray:
+    """Sample weights (rows,), of which at least one is positive."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("sample_weight must be numeric, with one entry per row of the inputs") from None
+        raise InputError("sample_weight must be numeric, with one entry per row") from None
     require(
         weights.shape == (rows,),
-        f"sample_weight must have one entry per row of the inputs: {rows} rows, got shape {weights.shape}",
+        f"sample_weight must have one entry per row: {rows} rows, got shape {weights.shape}",
     )
     bad = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(bad):
         raise InputError(f"sample_weight must be finite and not negative, got {weights[bad[0]]} at row {bad[0]}")
-    largest = weights.max()
-    require(largest > 0, "sample_weight is zero for every row: at least one weight must be positive")
-    weights = weights / largest  # so that no sum overflows
+    require(bool(weights.any()), "`sample_weight` is zero for every row: at least one weight must be positive")
+    return weights
+
+
+def mean_one(sample_weight: Any, rows: int, dtype: torch.dtype) -> Tensor:
+    """Sample weights (rows,), checked and scaled to mean 1."""
+    weights = checked_weights(sample_weight, rows)
+    weights = weights / weights.max()  # so that no sum overflows
     return torch.from_numpy(weights / weights.mean()).to(dtype)
 
 

@@ -21,7 +21,7 @@ from softlabel.numerics import load_tensors, save_tensors
 
 BLOCK = 8192
 FORMAT = "softlabel-two-layer-1"
-_TENSORS = ("hidden", "output", "hidden_bias", "output_bias")
+TENSORS = ("hidden", "output", "hidden_bias", "output_bias")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,18 +119,19 @@ class TwoLayer:
     @property
     def parameters(self) -> int:
         """Number of stored weights and biases (fixed output signs included)."""
-        tensors = (self.hidden, self.output, self.hidden_bias, self.output_bias)
-        return sum(tensor.numel() for tensor in tensors if tensor is not None)
+        return sum(tensor.numel() for tensor in self._tensors().values())
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {name: getattr(self, name) for name in TENSORS if getattr(self, name) is not None}
 
     def save(self, path: str | Path) -> None:
         """Write the network to a safetensors file."""
-        tensors = {name: getattr(self, name) for name in _TENSORS if getattr(self, name) is not None}
-        save_tensors(path, tensors, FORMAT, {"activation": self.activation})
+        save_tensors(path, self._tensors(), FORMAT, {"activation": self.activation})
 
     @classmethod
     def load(cls, path: str | Path) -> "TwoLayer":
         """Read a network from a file written by `save`."""
-        tensors, metadata = load_tensors(path, FORMAT, "two-layer student", set(_TENSORS[:2]), set(_TENSORS[2:]))
+        tensors, metadata = load_tensors(path, FORMAT, "two-layer student", set(TENSORS[:2]), set(TENSORS[2:]))
         return cls(**tensors, activation=metadata.get("activation", "")).checked(f"'{path}'")
 
     def checked(self, what: str) -> "TwoLayer":
@@ -143,14 +144,11 @@ class TwoLayer:
         )
         wanted = {"hidden": (self.width, self.inputs), "output": (self.outputs, self.width),
                   "hidden_bias": (self.width,), "output_bias": (self.outputs,)}  # fmt: skip
-        for name, shape in wanted.items():
-            tensor = getattr(self, name)
+        for name, tensor in self._tensors().items():
+            shape, got = wanted[name], tuple(tensor.shape)
+            require(got == shape, f"{what}: '{name}' must have shape {shape}, got {got}")
             require(
-                tensor is None or tuple(tensor.shape) == shape,
-                f"{what}: '{name}' must have shape {shape}, got {None if tensor is None else tuple(tensor.shape)}",
-            )
-            require(
-                tensor is None or (tensor.dtype == hidden.dtype and tensor.dtype in (torch.float32, torch.float64)),
+                tensor.dtype == hidden.dtype and tensor.dtype in (torch.float32, torch.float64),
                 f"{what}: weights must all be float32 or all float64, see '{name}'",
             )
         return self

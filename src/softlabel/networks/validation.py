@@ -50,8 +50,8 @@ class Validation:
     patience: int = 10
 
     def __post_init__(self) -> None:
-        require(self.every >= 1, f"validation: every must be at least 1 step, got {self.every}")
-        require(self.patience >= 1, f"validation: patience must be at least 1 check, got {self.patience}")
+        require(self.every >= 1, f"validation: `every` must be at least 1 step, got {self.every}")
+        require(self.patience >= 1, f"validation: `patience` must be at least 1 check, got {self.patience}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ therefore match the file and fit into memory, and a member that expands more tha
 refused as a decompression bomb.
 """
 
+import math
 import struct
 import zipfile
 import zlib
@@ -125,9 +126,7 @@ def _header(stream: IO[bytes], size: int, what: str) -> tuple[tuple[int, ...], b
         raise InputError(f"{what} holds values of type {dtype}: save plain arrays of numbers or text")
     if any(side < 0 for side in shape):
         raise InputError(f"{what} declares the shape {shape}: no side can be negative")
-    declared, available = dtype.itemsize, size - stream.tell()
-    for side in shape:
-        declared *= side
+    declared, available = math.prod(shape, start=dtype.itemsize), size - stream.tell()
     if declared > available:
         raise InputError(
             f"{what} is not a readable NPY file: it declares {readable_bytes(declared)} (shape {shape}, {dtype}) and "

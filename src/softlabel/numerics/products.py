@@ -21,7 +21,7 @@ class Products:
 
     def __init__(self, precision: str) -> None:
         if precision == "bfloat16" and not has_bfloat16():
-            raise InputError("precision bfloat16: this processor has no bfloat16 products; use float32")
+            raise InputError("`precision` bfloat16: this processor has no bfloat16 products; use float32")
         if precision not in ("float32", "float64", "bfloat16"):
             raise InputError(f"precision must be float32, float64 or bfloat16, got '{precision}'")
         self.rounded = precision == "bfloat16"

@@ -20,8 +20,7 @@ def threads_for(flops: float) -> Iterator[None]:
     Threads that share small steps mostly wait for each other, on a busy machine many times longer than they compute.
     """
     before = torch.get_num_threads()
-    if flops < WORTH_SHARING:
-        torch.set_num_threads(1)
+    torch.set_num_threads(threads_worth(flops, before))
     try:
         yield
     finally:

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from softlabel.errors import InputError
+from softlabel.errors import require
 from softlabel.numerics.files import replacing
 from softlabel.theory.bounds import ARMS, FAMILIES, Arm, Family, Setting, scaling_without_projection
 from softlabel.theory.bounds.crossover import crossover_in
@@ -28,18 +26,16 @@ TITLES = {
     "refined": "refined, closed form",
     "tight": "tight, solved numerically",
 }
-CANVASES = {".png": FigureCanvasAgg, ".svg": FigureCanvasSVG}
 SMALLEST, LARGEST = 1e-12, 0.5
 
 
 def draw_bounds(path: Path, gamma: float, epsilon: float, setting: Setting) -> None:
     """Draw `bounds_figure` into a PNG or SVG file."""
-    canvas = CANVASES.get(path.suffix.lower())
-    if canvas is None:
-        raise InputError(f"figure must end in .png or .svg, got '{path}'; rename it")
+    ending = path.suffix.lower()
+    require(ending in (".png", ".svg"), f"figure must end in .png or .svg, got '{path}'; rename it")
     figure = bounds_figure(gamma, epsilon, setting)
     with replacing(path) as part:
-        canvas(figure).print_figure(part, format=path.suffix[1:].lower(), dpi=150)
+        figure.savefig(part, format=ending[1:], dpi=150)
 
 
 def bounds_figure(gamma: float, epsilon: float, setting: Setting) -> Figure:

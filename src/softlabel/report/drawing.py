@@ -2,10 +2,10 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
@@ -14,6 +14,7 @@ from softlabel.printable import printable
 from softlabel.report.charts import COLORS, Chart, Panel, Series
 
 INK = "#333333"
+SVG = {"format": "svg", "metadata": {"Date": None}}  # without a date, equal figures are equal files
 
 
 def figure_text(text: object) -> str:
@@ -43,13 +44,17 @@ def draw(chart: Chart, directory: Path) -> list[Path]:
     """Write the chart into the directory as PNG and SVG; returns the files."""
     figure = chart_figure(chart)
     files = [directory / f"{chart.name}.png", directory / f"{chart.name}.svg"]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a name in a script that the font lacks
-        with replacing(files[0]) as part:
-            FigureCanvasAgg(figure).print_figure(part, format="png", dpi=130)
-        with replacing(files[1]) as part:
-            FigureCanvasSVG(figure).print_figure(part, format="svg", metadata={"Date": None})
+    for path, settings in zip(files, ({"format": "png", "dpi": 130}, SVG), strict=True):
+        with replacing(path) as part:
+            save(figure, part, **settings)
     return files
+
+
+def save(figure: Figure, target: Any, **settings: Any) -> None:
+    """Save a figure; a name in a script that the font lacks is drawn as boxes, without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(target, **settings)
 
 
 def _panel(axes: Axes, panel: Panel, first: bool) -> None:
@@ -79,15 +84,14 @@ def _series(axes: Axes, series: Series, x: list[float]) -> None:
     alpha = 0.45 if series.faint else 1.0
     if series.marks:
         if series.low is not None and series.high is not None:
-            reach = [
-                [y - low for y, low in zip(series.y, series.low, strict=True)],
-                [high - y for y, high in zip(series.y, series.high, strict=True)],
-            ]
+            reach = [np.subtract(series.y, series.low), np.subtract(series.high, series.y)]
             axes.errorbar(x, series.y, reach, fmt="o", markersize=5, capsize=3, color=color, label=label, alpha=alpha)
         else:
             axes.plot(x, series.y, "D", markersize=5, color=color, label=label, alpha=alpha, fillstyle="none")
         return
     style = "--" if series.dashed else "-"
     axes.plot(x, series.y, style, marker="o", markersize=3.5, color=color, label=label, alpha=alpha)
-    if series.low is not None and series.high is not None:
+    if series.low is not None and series.high is not None and len(x) == 1:  # a band of one point has no width
+        axes.vlines(x, series.low, series.high, color=color, alpha=0.5)
+    elif series.low is not None and series.high is not None:
         axes.fill_between(x, series.low, series.high, color=color, alpha=0.15, linewidth=0)

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -39,17 +38,15 @@ def result_html(headline: str | Sequence[str], figure: "Figure | None" = None, t
     True
     """
     sentences = [headline] if isinstance(headline, str) else list(headline)
-    image = None if figure is None else base64.b64encode(svg(figure)).decode("ascii")
+    image = None if figure is None else _svg(figure)
     text = template_environment().get_template("notebook.html").render(sentences=sentences, image=image, table=table)
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def svg(figure: "Figure") -> bytes:
-    """The figure as SVG."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+def _svg(figure: "Figure") -> str:
+    """The figure as SVG in base64."""
+    from softlabel.report.drawing import SVG, save
 
     buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        FigureCanvasSVG(figure).print_figure(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    save(figure, buffer, **SVG)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")

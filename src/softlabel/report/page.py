@@ -55,8 +55,8 @@ class Page:
     extra_tables: Sequence[Table]
     method: Sequence[str]
     settings: Mapping[str, Any]
-    environment: Mapping[str, Any] | None
-    command: str
+    environment: Mapping[str, Any] | None = None
+    command: str = ""
     citations: Sequence[str] = field(default_factory=tuple)
 
 

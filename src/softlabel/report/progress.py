@@ -17,10 +17,12 @@ SECONDS_BETWEEN_LINES = 15
 log = logging.getLogger("softlabel")
 
 
-def _console() -> "Console":
+def open_console(shown: bool) -> tuple["Console", bool]:
+    """The console on standard error, and whether progress is visible there."""
     from rich.console import Console
 
-    return Console(stderr=True)
+    console = Console(stderr=True)
+    return console, shown and (console.is_terminal or console.is_jupyter)
 
 
 @contextmanager
@@ -28,8 +30,7 @@ def step_progress(what: str, steps: int, shown: bool = True) -> Iterator[Callabl
     """Yields a function of the current step that moves a bar of this many steps."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = _console()
-    visible = shown and (console.is_terminal or console.is_jupyter)
+    console, visible = open_console(shown)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not visible) as bars:
         bar = bars.add_task(printable(what), total=steps)
@@ -41,8 +42,8 @@ def status_progress(what: str, shown: bool = True) -> Iterator[Callable[[str], N
     """Yields a function that shows a line of text beside a spinner."""
     from rich.text import Text
 
-    console = _console()
-    if not shown or not (console.is_terminal or console.is_jupyter):
+    console, visible = open_console(shown)
+    if not visible:
         yield lambda text: None
         return
     with console.status(Text(printable(what))) as status:
@@ -54,8 +55,7 @@ def study_progress(shown: bool = True) -> Iterator[Callable[["StudyProgress"], N
     """Yields a callback for the driver of a study: a bar for every stage."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = _console()
-    visible = shown and (console.is_terminal or console.is_jupyter)
+    console, visible = open_console(shown)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -14,7 +14,7 @@ from softlabel.lab.writable import check_directory
 from softlabel.memory import check_memory
 from softlabel.networks.initialization import draw_init
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.report.margin_figure import draw_init_margins
+from softlabel.report.drawing import chart_figure, draw
 from softlabel.report.page import Table
 from softlabel.report.progress import status_progress
 from softlabel.studies.arguments import problem_from
@@ -143,8 +143,6 @@ class DatasetMargin(Margin):
 
     def plot(self) -> "Figure":
         """The interval of γ*; with several classes, that of every class against the rest."""
-        from softlabel.report.drawing import chart_figure
-
         if not self.classes:
             return super().plot()
         low, high = ([getattr(one, end) for one in self.classes.values()] for end in ("lower", "upper"))
@@ -245,7 +243,7 @@ def margin(
         return _one_against_rest(problem.name, table, classes, problem.classes, search, options.kappa, out)
     data = signed_rows(X, y, label=label, rows=rows, part=part, seed=seed)
     if widths:
-        check_memory(4 * len(data.X) * max(widths), f"init_widths up to {max(widths):,}", "use smaller widths")
+        check_memory(4 * len(data.X) * max(widths), f"`init_widths` up to {max(widths):,}", "use smaller widths")
     result = search(data.X, data.y, "γ*")
     _save_teacher(result, data.X, data.y, options.kappa, out, "teacher.safetensors")
     inits = _init_margins(data, widths, result, seed, out) if out is not None and widths else ()
@@ -302,7 +300,22 @@ def _init_margins(
             weights, _ = draw_init("symmetric", width=width, inputs=data.X.shape[1], seed=init_seed)
             gamma = init_margin(data.X, data.y, weights[: width // 2])
             rows.append({"width": width, "seed": init_seed, "gamma": gamma})
-    path = out / "figures" / "init-margins.png"
-    draw_init_margins(rows, margin.lower, margin.upper, path)
-    log.info("figure saved as %s", path)
+    for path in draw(_init_chart(rows, widths, margin), out / "figures"):
+        log.info("figure saved as %s", path)
     return rows
+
+
+def _init_chart(rows: Sequence[Mapping[str, float]], widths: Sequence[int], margin: Margin) -> Chart:
+    """γ_m against the width, and the certified interval of γ*."""
+    by_width = [[row["gamma"] for row in rows if row["width"] == width] for width in widths]
+    means = [float(np.mean(gammas)) for gammas in by_width]
+    low, middle, high = (
+        [gamma] * len(widths) for gamma in (margin.lower, (margin.lower + margin.upper) / 2, margin.upper)
+    )
+    series = [
+        Series(f"γ_m at initialization, {INIT_SEEDS} seeds", widths, means, list(map(min, by_width)),
+               list(map(max, by_width)), role="soft"),
+        Series("γ*, certified interval", widths, middle, low, high, role="extra", dashed=True),
+    ]  # fmt: skip
+    panel = Panel("mean and range of γ_m (Lemma 6)", series, "neurons m", "margin", log_x=True, ticks=widths)
+    return Chart("init-margins", "Separability of a student's initial features", "", [panel])

@@ -13,7 +13,6 @@ from softlabel.errors import InputError, require
 from softlabel.export.loading import LoadedModel, load_model
 from softlabel.export.rows import ModelInputs, rows_for
 from softlabel.lab.spreadsheets import csv_bytes
-from softlabel.lab.study import Result
 from softlabel.lab.writable import check_file
 from softlabel.networks.deep.evaluation import calibration_error
 from softlabel.networks.softening import Softening
@@ -21,10 +20,10 @@ from softlabel.networks.student_model import StudentModel
 from softlabel.numerics.files import write_bytes
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Table
+from softlabel.report.result import ReportedResult
 
 if TYPE_CHECKING:
     import polars
-    from matplotlib.figure import Figure
 
 ENDINGS = (".csv", ".parquet", ".npy")
 SHOWN = 10
@@ -33,7 +32,7 @@ log = logging.getLogger("softlabel")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictions(Result):
+class Predictions(ReportedResult):
     """Result of `softlabel.predict`.
 
     Attributes
@@ -165,10 +164,9 @@ class Predictions(Result):
         lines = [[name, f"{count:,}", f"{count / len(self):.1%}"] for name, count in self.counts.items()]
         return Table("predicted classes", f"Predictions of {self.model}.", ["class", "rows", "share"], lines)
 
-    def plot(self) -> "Figure":
+    @property
+    def chart(self) -> Chart:
         """Accuracy by the largest probability of a row; without labels, how many rows have which."""
-        from softlabel.report.drawing import chart_figure
-
         largest, correct = self.probabilities.max(axis=1), self._correct
         bins = np.minimum((largest * BINS).astype(int), BINS - 1)
         present = np.unique(bins).tolist()
@@ -183,7 +181,7 @@ class Predictions(Result):
             ]
         word = self.softening.word or "probability"
         panel = Panel(f"{len(self):,} rows", series, f"largest {word} of a row", series[0].name)
-        return chart_figure(Chart("predictions", f"Predictions of {self.model}", "", [panel]))
+        return Chart("predictions", f"Predictions of {self.model}", "", [panel])
 
     def save(self, out: str | Path) -> None:
         """Write all predictions to a .csv or .parquet file, or the probabilities alone to an .npy file."""
@@ -199,11 +197,6 @@ class Predictions(Result):
             )
             content.write(csv_bytes(frame)) if out.suffix.lower() == ".csv" else frame.write_parquet(content)
         write_bytes(out, content.getvalue())
-
-    def _repr_html_(self) -> str:
-        from softlabel.report.notebook import result_html
-
-        return result_html(self.summary, self.plot(), self.table)
 
 
 def predict(
@@ -282,10 +275,7 @@ def _loaded(model: str | Path | StudentModel | LoadedModel) -> LoadedModel:
         return model
     if not isinstance(model, StudentModel):
         return load_model(model)
-    return LoadedModel(
-        Path("student"), "two-layer student", model.classes, model.columns, (model.network.inputs,),
-        model.probabilities, model.softening,
-    )  # fmt: skip
+    return LoadedModel.from_student(Path("student"), model)
 
 
 def _model_inputs(
@@ -295,11 +285,11 @@ def _model_inputs(
         return rows_for(model, X, label, id_column, drop)
     require(
         label is None and id_column is None and not drop,
-        "label, id_column and drop name columns of a file: leave them out where X is an array",
+        "`label`, `id_column` and `drop` name columns of a file: leave them out where `X` is an array",
     )
     if hasattr(X, "columns") and model.columns is not None:
         missing = [name for name in model.columns if name not in list(X.columns)]
-        require(not missing, f"X lacks columns of the model: {', '.join(missing)}")
+        require(not missing, f"`X` lacks columns of the model: {', '.join(missing)}")
         X = X[list(model.columns)]
     return ModelInputs(np.asarray(X))
 

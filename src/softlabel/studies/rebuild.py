@@ -41,7 +41,9 @@ def _recorded_study(ledger: Ledger) -> tuple[Study[Any, Any], dict[str, Any] | N
         raise TypeError(f"environment must be a dictionary, got {environment!r}")
     if name is None or settings is None:
         raise SoftlabelError(f"the run in '{ledger.path.parent}' ended before its first bundle; rerun its command")
-    return find_study(name).from_settings(settings).with_artifacts(ledger.meta("artifacts") or {}), facts
+    study = find_study(name).from_settings(settings)
+    study.artifacts = ledger.meta("artifacts") or {}
+    return study, facts
 
 
 def resume(run_dir: str | Path, execution: Execution | None = None) -> Result:

@@ -4,18 +4,49 @@ import logging
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import ValidationError
 
 from softlabel.errors import InputError, UnavailableError, unknown
 from softlabel.lab import Result
-from softlabel.lab.writable import check_directory
 from softlabel.numerics.local_files import require_regular_file
+from softlabel.studies.figure1 import Figure1Result
+from softlabel.studies.kernel_regime import KernelRegimeResult
+from softlabel.studies.paper_settings import PaperSettings
 from softlabel.studies.registry import PAPER_STUDIES, find_study
-from softlabel.studies.run import RUNS, Execution, run_in
+from softlabel.studies.run import RUNS, Execution, check_run_dir, run_in
+from softlabel.studies.table1 import Table1Result
 
 log = logging.getLogger("softlabel")
+
+
+class _Options(TypedDict, total=False):
+    """The keyword arguments of `reproduce`, for the signatures that give every study its own type of result."""
+
+    settings: Mapping[str, Any] | str | Path | None
+    data: str | None
+    seed: int | None
+    out: str | Path | None
+    execution: Execution | None
+
+
+@overload
+def reproduce(name: Literal["table1"], preset: str = "quick", **options: Unpack[_Options]) -> Table1Result: ...
+
+
+@overload
+def reproduce(name: Literal["figure1"], preset: str = "quick", **options: Unpack[_Options]) -> Figure1Result: ...
+
+
+@overload
+def reproduce(
+    name: Literal["kernel-regime"], preset: str = "quick", **options: Unpack[_Options]
+) -> KernelRegimeResult: ...
+
+
+@overload
+def reproduce(name: str, preset: str = "quick", **options: Unpack[_Options]) -> Result: ...
 
 
 def reproduce(
@@ -59,18 +90,20 @@ def reproduce(
     >>> result.plot()  # doctest: +SKIP
     """
     chosen = study_settings(name, preset, settings, data=data, seed=seed)
-    check_directory(RUNS if out is None else out, folders=("figures",))
+    check_run_dir(out)
     chosen = with_available_data(chosen)
     run_dir = Path(out) if out is not None else RUNS / f"{name}-{preset}"
     return run_in(run_dir, find_study(name, PAPER_STUDIES)(chosen), execution or Execution(executor="local"))
 
 
-def study_settings(name: str, preset: str, changes: Mapping[str, Any] | str | Path | None = None, **values: Any) -> Any:
+def study_settings(
+    name: str, preset: str, changes: Mapping[str, Any] | str | Path | None = None, **values: Any
+) -> PaperSettings:
     """Settings of a preset, changed by a TOML file or a mapping, and by name (None: unchanged)."""
     presets = find_study(name, PAPER_STUDIES).presets
     if preset not in presets:
         raise unknown("preset", preset, presets)
-    settings = presets[preset]
+    settings: Any = presets[preset]
     changed = settings.model_dump()
     source = "settings"
     if isinstance(changes, Mapping):
@@ -101,7 +134,7 @@ def _read_toml(file: Path, name: str) -> dict[str, Any]:
     return values
 
 
-def with_available_data(settings: Any) -> Any:
+def with_available_data(settings: PaperSettings) -> PaperSettings:
     """The settings if their data can be loaded; those of MNIST otherwise on scikit-learn's digits, with a message."""
     try:
         settings.check_data()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +13,6 @@ from softlabel.lab import (
     ArtifactStore,
     Ledger,
     Progress,
-    Result,
     Study,
     check_counts,
     cores,
@@ -25,11 +24,13 @@ from softlabel.lab.executors import Executor
 from softlabel.lab.file_names import file_name
 from softlabel.lab.writable import check_directory
 from softlabel.numerics.files import write_text
+from softlabel.report.citations import citations
 from softlabel.report.page import write_page
 from softlabel.report.progress import study_progress
+from softlabel.studies.pages import StudyResult
 
 RUNS = Path("runs")  # parent of the directories of runs that name none
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=StudyResult)
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,11 @@ def report_run(study: Study[Any, R], result: R, ledger: Ledger) -> R:
     run_dir = ledger.path.parent
     call = f'sl.reproduce("{study.name}", settings="settings.toml")' if study.presets else f"sl.{study.name}(…)"
     command = ledger.meta("command") or call
-    page = write_page(study.page(result, ledger.meta("environment"), command), run_dir)
-    result.report, result.run_dir = page, run_dir
-    write_text(run_dir / "results.json", json_text(study.to_dict(result) | {"report": page.name}, indent=1) + "\n")
+    used = citations(study.name, study.settings.data)
+    page = replace(result._page(), environment=ledger.meta("environment"), command=command, citations=used)
+    result.report, result.run_dir = write_page(page, run_dir), run_dir
+    document = result.to_dict() | {"report": result.report.name}
+    write_text(run_dir / "results.json", json_text(document, indent=1) + "\n")
     return result
 
 

@@ -4,31 +4,29 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from softlabel.data.problem import Problem
 from softlabel.errors import DivergedError, require
-from softlabel.lab.study import Result
 from softlabel.lab.writable import check_directory
 from softlabel.networks import Labels, Student, TrainingOptions, TrainingRun, TwoLayer, hard_labels, train_students
 from softlabel.networks import soft_labels as soft_label_array
-from softlabel.networks.pgd import Weights, count_steps
+from softlabel.networks.pgd import count_steps
+from softlabel.networks.training_run import Weights
 from softlabel.numerics.array_files import read_array
 from softlabel.numerics.local_files import local_path
 from softlabel.ranges import check_count, check_seed
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Table
 from softlabel.report.progress import step_progress
+from softlabel.report.result import ReportedResult
 from softlabel.studies.arguments import problem_from
 from softlabel.studies.doctor.records import RECORDS, write_records
 from softlabel.studies.signed_rows import two_classes
 from softlabel.teachers.agreement import check_order
 from softlabel.teachers.reading import log_probabilities
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RECORDED = 12  # records of a training that are kept in `out`
 MAX_SEEDS = 10_000
@@ -47,7 +45,7 @@ class StudentErrors:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TrainedStudents(Result):
+class TrainedStudents(ReportedResult):
     """Result of `softlabel.train`.
 
     Attributes
@@ -111,10 +109,9 @@ class TrainedStudents(Result):
         header = ["width", "seed", "training error", "test error"]
         return Table(f"{self.labels} labels, {self.epochs} epochs", self.data, header, rows)
 
-    def plot(self) -> "Figure":
-        """Training and test errors by width: means, with bands from the smallest to the largest."""
-        from softlabel.report.drawing import chart_figure
-
+    @property
+    def chart(self) -> Chart:
+        """Training and test errors by width: means, with bars from the smallest to the largest."""
         series = []
         for name, role in (("train_error", "hard"), ("test_error", "soft")):
             errors = [[100 * getattr(one, name) for one in students] for students in self.by_width.values()]
@@ -124,12 +121,7 @@ class TrainedStudents(Result):
             series.append(Series(name.replace("_", " "), widths, means, low, high, role=role, marks=True))
         title = f"{self.labels} labels, {self.epochs} epochs"
         panel = Panel(title, series, "hidden neurons", "error, %")
-        return chart_figure(Chart("train", "Errors of students", "", [panel]))
-
-    def _repr_html_(self) -> str:
-        from softlabel.report.notebook import result_html
-
-        return result_html(self.summary, self.plot(), self.table)
+        return Chart("train", "Errors of students", "", [panel])
 
 
 def train(

@@ -1,6 +1,5 @@
 """The teacher check before training: accuracy, calibration and softness of its predictions, disputed rows, warnings."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -104,20 +103,12 @@ class TeacherAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as JSON values."""
-        return {
-            "description": self.description,
-            "parts": {part: None if scores is None else asdict(scores) for part, scores in self.parts.items()},
-            "disagreement": {
-                "rows": self.disagreement.rows,
-                "share": self.disagreement.share,
-                "pairs": [dict(zip(("given", "said", "count"), pair, strict=True)) for pair in self.disagreement.pairs],
-                "confident": [
-                    dict(zip(("row", "given", "said", "probability"), entry, strict=True))
-                    for entry in self.disagreement.confident
-                ],
-            },
-            "temperature": self.temperature,
-            "tempered_loss": self.tempered_loss,
+        differ = self.disagreement
+        pairs = [dict(zip(("given", "said", "count"), pair, strict=True)) for pair in differ.pairs]
+        names = ("row", "given", "said", "probability")
+        confident = [dict(zip(names, entry, strict=True)) for entry in differ.confident]
+        return asdict(self) | {
+            "disagreement": {"rows": differ.rows, "share": differ.share, "pairs": pairs, "confident": confident},
             "warnings": list(self.warnings),
         }
 
@@ -182,15 +173,9 @@ def audit_teacher(problem: Problem, predictions: TeacherPredictions) -> TeacherA
         logits, labels = _known(problem, predictions, "validation")
         temperature = best_temperature(logits, labels)
         tempered = log_loss(logits / temperature, labels)
-    warnings = _Warnings(problem, predictions, parts, temperature, tempered)
-    return TeacherAudit(
-        predictions.description,
-        parts,
-        _disagreement(problem, predictions),
-        temperature,
-        tempered,
-        tuple(warnings.collect()),
-    )
+    warnings = _Warnings(problem, predictions, parts, temperature, tempered).collect()
+    differ = _disagreement(problem, predictions)
+    return TeacherAudit(predictions.description, parts, differ, temperature, tempered, tuple(warnings))
 
 
 def log_loss(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -268,21 +253,20 @@ class _Warnings:
     ) -> None:
         self.problem, self.predictions, self.parts = problem, predictions, parts
         self.temperature, self.tempered = temperature, tempered
-        self.judged = next(part for part in ("validation", "test", "train") if parts[part] is not None)
+        self.judged, self.scores = next(
+            (part, scores) for part in ("validation", "test", "train") if (scores := parts[part]) is not None
+        )
         self.p = predictions.probabilities[predictions.known]
 
-    def collect(self) -> Iterator[str]:
-        collapsed = self._collapsed()
-        for warning in (
-            collapsed,
-            self._no_better() if collapsed is None else None,
+    def collect(self) -> list[str]:
+        warnings = (
+            self._collapsed() or self._no_better(),
             self._uninformative(),
             self._hard(),
             self._memorized() or self._seen_before(),
             self._softmaxed_twice() or self._miscalibrated(),
-        ):
-            if warning is not None:
-                yield warning
+        )
+        return [warning for warning in warnings if warning is not None]
 
     def _collapsed(self) -> str | None:
         predicted = np.bincount(self.p.argmax(axis=1), minlength=self.p.shape[1]) / len(self.p)
@@ -299,21 +283,19 @@ class _Warnings:
         return None
 
     def _no_better(self) -> str | None:
-        scores, labels = self.parts[self.judged], self._labels(self.judged)
-        counts = np.bincount(labels, minlength=len(self.problem.classes))
-        frequent = counts.max() / len(labels)
-        if scores is None or scores.accuracy > frequent:
+        shares = self._shares(self.judged)
+        if self.scores.accuracy > shares.max():
             return None
-        name = self.problem.classes[int(counts.argmax())]
+        name = self.problem.classes[int(shares.argmax())]
         return (
-            f"the teacher's accuracy on {self.judged} rows is {scores.accuracy:.1%}, no better than always "
-            f"predicting '{name}' ({frequent:.1%})"
+            f"the teacher's accuracy on {self.judged} rows is {self.scores.accuracy:.1%}, no better than always "
+            f"predicting '{name}' ({shares.max():.1%})"
         )
 
     def _uninformative(self) -> str | None:
         """A log loss worse than that of the class frequencies, beyond chance."""
         logits, labels = _known(self.problem, self.predictions, self.judged)
-        shares = np.bincount(labels, minlength=len(self.problem.classes)) / len(labels)
+        shares = self._shares(self.judged)
         own = -log_softmax(logits, axis=1)[np.arange(len(labels)), labels]
         worse = own + np.log(shares[labels])
         if worse.mean() <= SURE_DEVIATIONS * worse.std() / np.sqrt(len(worse)):
@@ -324,9 +306,8 @@ class _Warnings:
         )
 
     def _hard(self) -> str | None:
-        rows = self.problem.train.rows
-        rows = rows[self.predictions.known[rows]]
-        p = self.predictions.probabilities[rows] if len(rows) else self.p
+        logits, _ = _known(self.problem, self.predictions, "train")
+        p = softmax(logits, axis=1) if len(logits) else self.p
         entropy = float(entr(p).sum(axis=1).mean() / np.log(p.shape[1]))
         sure = float((p.max(axis=1) > HARD_PROBABILITY).mean())
         if entropy >= HARD_ENTROPY and sure <= NEARLY_ALL:
@@ -367,16 +348,15 @@ class _Warnings:
             return None
         return (
             f"no probability of the teacher is above {most:.3f}, the maximum for probabilities that are mistaken for "
-            f"logits, and it is right more often than it claims (accuracy {self._accuracy():.1%}): they look softmaxed "
-            "twice; pass its probabilities or logits unchanged"
+            f"logits, and it is right more often than it claims (accuracy {self.scores.accuracy:.1%}): they look "
+            "softmaxed twice; pass its probabilities or logits unchanged"
         )
 
     def _miscalibrated(self) -> str | None:
         scores = self.parts["validation"]
         if scores is None or scores.calibration_error <= WORST_CALIBRATION or not self._improved_by_temperature():
             return None
-        counts = np.bincount(self._labels("validation"), minlength=len(self.problem.classes))
-        if self.tempered is None or self.tempered >= entr(counts / counts.sum()).sum():
+        if self.tempered is None or self.tempered >= entr(self._shares("validation")).sum():
             return None  # no temperature makes it better than the class frequencies
         how = "overconfident" if (self.temperature or 1) > 1 else "underconfident"
         return (
@@ -390,9 +370,7 @@ class _Warnings:
         scores = self.parts["validation"]
         return scores is not None and 2 * scores.rows * (scores.loss - (self.tempered or 0)) > SURE
 
-    def _accuracy(self) -> float:
-        scores = self.parts[self.judged]
-        return 0.0 if scores is None else scores.accuracy
-
-    def _labels(self, part: str) -> np.ndarray:
-        return _known(self.problem, self.predictions, part)[1]
+    def _shares(self, part: str) -> np.ndarray:
+        """The share of each class in the rows of a part with a prediction."""
+        labels = _known(self.problem, self.predictions, part)[1]
+        return np.bincount(labels, minlength=len(self.problem.classes)) / len(labels)

@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -38,27 +38,6 @@ MOST_TREE_WORK = 2e7
 FEWEST_ROWS = 20
 
 
-class CandidateModel(Protocol):
-    """A model trained on some of a problem's rows."""
-
-    @property
-    def kind(self) -> str:
-        """What it returns, "logits" or "probabilities"."""
-        ...
-
-    def logits(self, inputs: np.ndarray) -> np.ndarray:
-        """(n, K) for unscaled inputs (n, d)."""
-        ...
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What `refit` of its class needs to train another one like it, as JSON values."""
-        ...
-
-    @property
-    def parameters(self) -> int: ...
-
-
 @dataclass(frozen=True, eq=False)
 class BoostedTrees:
     """Boosted trees; a class that is not among their rows gets the lowest probability."""
@@ -67,7 +46,6 @@ class BoostedTrees:
     model: HistGradientBoostingClassifier
     rounds: int
     leaf: int
-    seed: int
     kind: str = "probabilities"
 
     @classmethod
@@ -78,7 +56,7 @@ class BoostedTrees:
             min_samples_leaf=leaf,
             random_state=seed,
         )
-        return cls(problem, model.fit(problem.X[rows], problem.y[rows]), rounds, leaf, seed)
+        return cls(problem, model.fit(problem.X[rows], problem.y[rows]), rounds, leaf)
 
     @classmethod
     def best(cls, problem: Problem, rows: np.ndarray, seed: int) -> "BoostedTrees":
@@ -123,7 +101,6 @@ class WideNetwork:
     network: TwoLayer
     temperature: float
     learning_rate: float
-    seed: int
     kind: str = "logits"
 
     @classmethod
@@ -155,7 +132,7 @@ class WideNetwork:
         for student in run:
             logits = teacher_columns(student.network.logits(inputs))
             temperature = best_temperature(logits, labels, prior=1.0)
-            network = cls(problem, student.network, temperature, student.settings.learning_rate, seed)
+            network = cls(problem, student.network, temperature, student.settings.learning_rate)
             fitted.append((log_loss(logits / temperature, labels), network))
         return min(fitted, key=lambda pair: pair[0])[1]
 
@@ -179,6 +156,8 @@ class WideNetwork:
         return f"a network of width {WIDTH}"
 
 
+# Each has `best`, `refit`, `logits` (n, K) for unscaled inputs (n, d), and `settings`, which `refit` of its class needs
+# to train another model like it.
 MODELS: dict[str, type[WideNetwork] | type[BoostedTrees]] = {"network": WideNetwork, "trees": BoostedTrees}
 
 
@@ -270,13 +249,13 @@ def _label_folds(
 def _full_piece(model: str, problem: Problem, transfer: np.ndarray | None, seed: int) -> Piece:
     """A model trained on all training rows: its predictions for all rows, and its facts."""
     began = time.perf_counter()
-    fitted: CandidateModel = MODELS[model].best(problem, problem.train.rows, seed)
+    fitted = MODELS[model].best(problem, problem.train.rows, seed)
     arrays = {"logits": fitted.logits(problem.X)}
     if transfer is not None:
         arrays["transfer"] = fitted.logits(transfer)
     facts = {
-        "loss": _validation_loss(problem, fitted), "settings": fitted.settings, "description": str(fitted),
-        "kind": fitted.kind, "parameters": fitted.parameters,
+        "loss": log_loss(fitted.logits(problem.validation.X), problem.validation.y), "settings": fitted.settings,
+        "description": str(fitted), "kind": fitted.kind, "parameters": fitted.parameters,
         "milliseconds": call_milliseconds(lambda: fitted.logits(problem.X[:1])),
         "seconds": time.perf_counter() - began,
     }  # fmt: skip
@@ -298,10 +277,6 @@ def training_length(rows: int) -> tuple[int, int]:
         return 256, MANY_EPOCHS
     batch_size = min(128, rows)
     return batch_size, max(MANY_EPOCHS, math.ceil(UPDATES / math.ceil(rows / batch_size)))
-
-
-def _validation_loss(problem: Problem, model: CandidateModel) -> float:
-    return log_loss(model.logits(problem.validation.X), problem.validation.y)
 
 
 def _folds(labels: np.ndarray, seed: int) -> tuple[list[np.ndarray], int]:

@@ -33,7 +33,7 @@ def query_fitted(
     fitted = hasattr(teacher, "predict_proba")
     require(
         not (fitted and kind == "logits"),
-        f"{name} has predict_proba, which returns probabilities: leave out kind 'logits'",
+        f"{name} has predict_proba, which returns probabilities: leave out `kind` 'logits'",
     )
     as_input, notes = _inputs_for(problem, teacher, name)
     predict = teacher.predict_proba if fitted else teacher
@@ -41,7 +41,7 @@ def query_fitted(
     reading = decide_reading(
         numbers,
         classes=problem.classes,
-        column_names=_own_classes(teacher) if fitted else None,
+        column_names=getattr(teacher, "classes_", None) if fitted else None,
         kind="probabilities" if fitted else kind,
         name=name,
         rows=rows,
@@ -76,11 +76,6 @@ def _call(predict: Callable, inputs: Any, name: str) -> Any:
     except Exception as error:
         reason = (str(error).strip().splitlines() or [""])[0]
         raise InputError(f"{name} fails on the data: {type(error).__name__}: {reason}") from None
-
-
-def _own_classes(teacher: Any) -> list[Any] | None:
-    classes = getattr(teacher, "classes_", None)
-    return None if classes is None else list(classes)
 
 
 def _inputs_for(

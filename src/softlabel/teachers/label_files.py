@@ -11,6 +11,7 @@ from softlabel.data.catalogue import CATALOGUE
 from softlabel.data.class_names import plain_name
 from softlabel.data.frames import read_column, read_frame
 from softlabel.data.problem import Problem
+from softlabel.data.table_files import is_number
 from softlabel.errors import InputError, quoted, require, short
 from softlabel.numerics.array_files import read_array
 from softlabel.teachers.agreement import check_order, learning_rows
@@ -46,7 +47,7 @@ def read_labels(
     logits = np.full((len(problem), len(problem.classes)), np.nan)
     logits[known] = reading.logits(table[places], places)
     learned = learning_rows(problem)
-    remedy = "match them by id_column, or check the row order" if id_column is None else "check the ids"
+    remedy = "match them by `id_column`, or check the row order" if id_column is None else "check the ids"
     notes += check_order(problem.y[learned], logits[learned], problem.classes, name, remedy)
     how = "by row" if id_column is None else f"by id '{id_column}'"
     return TeacherPredictions(
@@ -107,12 +108,13 @@ def _read_array(path: Path, classes: int, name: str) -> np.ndarray:
 def _other_columns(frame: "polars.DataFrame", classes: Sequence[str], id_column: str | None, name: str) -> list[str]:
     """Columns that are not named after the classes, if they are as many (or one for two classes)."""
     columns = [column for column in frame.columns if column != id_column and not _counts_rows(frame[column])]
-    if all(map(_is_number, columns)) and columns != [str(place) for place in range(len(columns))]:
+    only_numbers = all(is_number(column.split("_duplicated_")[0]) for column in columns)
+    if only_numbers and columns != list(map(str, range(len(columns)))):
         raise InputError(
             f"{name}: the first line is numbers ({', '.join(columns[:3])}): add a line of column names at the top"
         )
     text = [column for column in columns if not frame[column].dtype.is_numeric()]
-    hint = f"; if '{text[0]}' holds ids, pass it as id_column" if text and id_column is None else ""
+    hint = f"; if '{text[0]}' holds ids, pass it as `id_column`" if text and id_column is None else ""
     fits = len(columns) == len(classes) or (len(classes) == 2 and len(columns) == 1)
     require(
         fits,
@@ -128,14 +130,6 @@ def _counts_rows(column: "polars.Series") -> bool:
         return False
     numbers = column.to_numpy()
     return numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.split("_duplicated_")[0])
-    except ValueError:
-        return False
-    return True
 
 
 def _numbers(frame: "polars.DataFrame", columns: Sequence[str], name: str) -> np.ndarray:
@@ -173,11 +167,11 @@ def _by_position(problem: Problem, rows: int, name: str) -> tuple[np.ndarray, np
     fitting = [(known, places) for expected, known, places in possible if expected and rows == expected]
     if fitting:
         same = all(np.array_equal(a, first) for each in fitting for a, first in zip(each, fitting[0], strict=True))
-        require(same, f"{name} has {rows:,} rows, which fit the data in two ways: match them by id_column")
+        require(same, f"{name} has {rows:,} rows, which fit the data in two ways: match them by `id_column`")
         return fitting[0]
     wanted = " or ".join(dict.fromkeys(f"{expected:,}" for expected, _, _ in possible if expected))
     raise InputError(
-        f"{name} has {rows:,} rows, the data {wanted}: it needs one row for each, or match them by id_column"
+        f"{name} has {rows:,} rows, the data {wanted}: it needs one row for each, or match them by `id_column`"
     )
 
 
@@ -185,12 +179,12 @@ def _by_id(problem: Problem, path: Path, id_column: str, name: str) -> tuple[np.
     """Which rows of the problem the file labels, with which of its rows, and remarks; test files need no labels."""
     require(
         path.suffix.lower() != ".npy",
-        f"{name} has no column names, so no id '{id_column}': write a .csv or .parquet file, or leave out id_column",
+        f"{name} has no column names, so no id '{id_column}': write a .csv or .parquet file, or leave out `id_column`",
     )
     file_ids = read_column(path, id_column).astype(str)
     if problem.ids is None:
         raise InputError(
-            f"{name}: the data were read without ids, so '{id_column}' matches nothing: read them with id_column"
+            f"{name}: the data were read without ids, so '{id_column}' matches nothing: read them with `id_column`"
         )
     ids = np.asarray(problem.ids).astype(str)
     if not np.isin(ids, file_ids).any():  # 1.0 and 1 are the same id

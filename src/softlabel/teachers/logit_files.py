@@ -21,9 +21,9 @@ from softlabel.teachers.reading import IMAGE_FLOOR, decide_reading
 KIND = "softlabel logits"
 
 
-def save_logits(path: Path, logits: CachedLogits, teacher: str, transform: str = "none") -> None:
+def save_logits(path: Path, logits: CachedLogits, teacher: str) -> None:
     """Write logits with the fingerprints of their images and teacher."""
-    metadata = {"images": logits.fingerprint, "teacher": teacher, "transform": transform}
+    metadata = {"images": logits.fingerprint, "teacher": teacher}
     save_tensors(path, {"logits": logits.logits}, KIND, metadata)
 
 
@@ -42,7 +42,6 @@ def load_logits(path: str | Path, images: Images, teacher: str | None = None, ki
         logits = CachedLogits(tensors["logits"].float(), metadata.get("images", ""))
         owner = metadata.get("teacher")
         require(teacher is None or owner == teacher, f"logits '{path}' are of another teacher ({owner}, not {teacher})")
-        require(metadata.get("transform", "none") == "none", f"logits '{path}' are of transformed images")
     try:
         logits.check_images(images)
     except InputError as error:

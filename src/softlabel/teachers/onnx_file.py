@@ -167,7 +167,7 @@ def _outputs(
     if table is None and classes == 2 and single:
         require(
             len(single) == 1,
-            f"{name} returns {len(single)} single columns: choose one with output, of {', '.join(model.chosen)}",
+            f"{name} returns {len(single)} single columns: choose one with `output`, of {', '.join(model.chosen)}",
         )
         table = single[0]
     if table is None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from softlabel.data.class_names import match_names, number_name, plain_name, rule_of
 from softlabel.errors import InputError, quoted, require
@@ -76,11 +75,6 @@ class TeacherReading:
         """
         table = self._ordered(numbers, rows, name or self.name)
         return log_probabilities(table, self.floor) if self.kind == "probabilities" else table
-
-    def probabilities(self, numbers: Any, rows: np.ndarray | None = None, name: str | None = None) -> np.ndarray:
-        """Probabilities (n, K) float64, each row adding up to 1; parameters as in `logits`."""
-        table = self._ordered(numbers, rows, name or self.name)
-        return table / table.sum(axis=1, keepdims=True) if self.kind == "probabilities" else softmax(table, axis=1)
 
     def _ordered(self, numbers: Any, rows: np.ndarray | None, name: str) -> np.ndarray:
         """Checked numbers (n, K) in the order of the classes."""
@@ -149,8 +143,8 @@ def decide_reading(
     >>> reading = decide_reading([[0.9, 0.1], [0.2, 0.8]], classes=("no", "yes"), column_names=("yes", "no"))
     >>> reading.kind
     'probabilities'
-    >>> reading.probabilities([[0.7, 0.3]])
-    array([[0.3, 0.7]])
+    >>> reading.columns
+    (1, 0)
     """
     check_kind(kind)
     count = classes if isinstance(classes, int) else len(classes)
@@ -166,10 +160,9 @@ def decide_reading(
         if decisions is not None and named is not None:
             columns = _order_by_decisions(table, decisions, named, name)
     kind = kind or _kind(table, name, rows)
-    reading = TeacherReading(kind, tuple(columns), count, floor, name)
     if kind == "probabilities":
         _check_probabilities(table, name, rows)
-    return reading
+    return TeacherReading(kind, tuple(columns), count, floor, name)
 
 
 def check_kind(kind: str | None) -> None:
@@ -197,14 +190,15 @@ def are_percentages(table: np.ndarray) -> bool:
 
 def _kind(table: np.ndarray, name: str, rows: np.ndarray) -> str:
     """The kind of (n, K) predictions; probabilities with some broken rows are neither, and refused."""
-    good = probability_rows(table)
-    if good.all() or table.shape[1] == 1:
-        return KINDS[bool(good.all())]
+    if probability_rows(table).all():
+        return "probabilities"
+    if table.shape[1] == 1:
+        return "logits"
     if are_percentages(table):
         raise InputError(f"{name}: every row adds up to 100, so these are percentages: divide them by 100")
     sums, negative = table.sum(axis=1, keepdims=True), table < 0
     off = np.abs(sums - 1) > SUM_TOLERANCE
-    remedy = "fix that, or declare the numbers to be logits (kind 'logits')"
+    remedy = "fix that, or declare the numbers to be logits (`kind` 'logits')"
     if not off.any():
         where = _at(table, negative, rows)
         raise InputError(f"{name}: every row adds up to 1 as probabilities do, yet there is {where}: {remedy}")
@@ -218,16 +212,13 @@ def _check_probabilities(table: np.ndarray, name: str, rows: np.ndarray) -> None
     """Refuse rows (n, K) that are not probabilities."""
     if probability_rows(table).all():
         return
+    wrong, rule = table < 0, "probabilities must not be negative"
     if table.shape[1] == 1:
-        where = _at(table, (table < 0) | (table > 1), rows)
-        raise InputError(f"{name}: a probability must lie in [0, 1], got {where}; are these logits?")
-    negative = table < 0
-    if negative.any():
-        where = _at(table, negative, rows)
-        raise InputError(f"{name}: probabilities must not be negative, got {where}; are these logits?")
-    sums = table.sum(axis=1, keepdims=True)
-    where = _at(sums, np.abs(sums - 1) > SUM_TOLERANCE, rows)
-    raise InputError(f"{name}: probabilities of a row must add up to 1, got {where}; are these logits?")
+        wrong, rule = wrong | (table > 1), "a probability must lie in [0, 1]"
+    elif not wrong.any():
+        table = table.sum(axis=1, keepdims=True)
+        wrong, rule = np.abs(table - 1) > SUM_TOLERANCE, "probabilities of a row must add up to 1"
+    raise InputError(f"{name}: {rule}, got {_at(table, wrong, rows)}; are these logits?")
 
 
 def _finite_table(numbers: Any, classes: int, name: str, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -247,13 +238,12 @@ def _finite_table(numbers: Any, classes: int, name: str, rows: np.ndarray | None
     require(len(table) == len(rows), f"{name}: predictions have {len(table):,} rows for {len(rows):,} input rows")
     fits = table.shape[1] == classes or (classes == 2 and table.shape[1] == 1)
     require(fits, f"{name}: predictions have {table.shape[1]} columns, the data have {classes} classes")
-    wrong = ~np.isfinite(table)
-    if wrong.any():
-        raise InputError(f"{name}: predictions are not finite: {_at(table, wrong, rows)}")
-    wrong = np.abs(table) > LARGEST_LOGIT
-    if wrong.any():
-        where = _at(table, wrong, rows)
-        raise InputError(f"{name}: predictions beyond ±{LARGEST_LOGIT:g} cannot be logits: {where}")
+    for wrong, fault in (
+        (~np.isfinite(table), "are not finite"),
+        (np.abs(table) > LARGEST_LOGIT, f"beyond ±{LARGEST_LOGIT:g} cannot be logits"),
+    ):
+        if wrong.any():
+            raise InputError(f"{name}: predictions {fault}: {_at(table, wrong, rows)}")
     return table, rows
 
 

@@ -101,14 +101,15 @@ def query_teacher(
     path = None
     if isinstance(teacher, str | Path) and not is_automatic(teacher):
         path = _file(local_path(teacher), str(teacher))
+    is_onnx = path is not None and path.suffix.lower() == ".onnx"
     require(
-        output is None or (path is not None and path.suffix.lower() == ".onnx"),
-        f"output '{output}' is for ONNX teachers only: leave it out",
+        output is None or is_onnx,
+        f"`output` '{output}' is for ONNX teachers only: leave it out",
     )
     if is_automatic(teacher):
         from softlabel.teachers.automatic import train_automatic_teacher
 
-        require(kind is None, f"kind '{kind}' does not apply to teacher 'auto', which is trained here: leave it out")
+        require(kind is None, f"`kind` '{kind}' does not apply to teacher 'auto', which is trained here: leave it out")
         keep = without_keeping if pieces is None else pieces.keep
         return train_automatic_teacher(problem, transfer=unlabeled, seed=seed, keep=keep)
     if path is None:
@@ -116,7 +117,7 @@ def query_teacher(
 
         _check_object(teacher)
         return query_fitted(problem, teacher, transfer=unlabeled, kind=kind)
-    if path.suffix.lower() == ".onnx":
+    if is_onnx:
         from softlabel.teachers.onnx_file import query_onnx
 
         return query_onnx(problem, path, transfer=unlabeled, output=output, kind=kind)
@@ -143,13 +144,12 @@ def teacher_specification(teacher: Any, seed: int) -> dict[str, Any] | None:
 
 def _file(path: Path, name: str) -> Path:
     """The file that a teacher's name means."""
-    known = (".onnx", *SUFFIXES)
     require(
         path.suffix.lower() not in _PICKLES,
         f"teacher '{name}' may hold code, which softlabel never loads: load it yourself and pass the object, or export "
         "it to .onnx",
     )
-    if path.suffix.lower() not in known:
+    if path.suffix.lower() not in (".onnx", *SUFFIXES):
         what = "is a directory" if path.is_dir() else "is not a teacher"
         raise InputError(f"teacher '{name}' {what}: {POSSIBLE}")
     require(path.exists(), f"there is no file '{name}' for a teacher: check its path")

@@ -35,11 +35,11 @@ BlockKernel = Callable[[Tensor, Tensor], Tensor]
 def gaussian_kernels(inputs: Any, count: int = 7, seed: int = 0) -> list[BlockKernel]:
     """`count` Gaussian kernels exp(−‖x − x'‖²/(2b²)), bandwidths b in factors of 2 around the median distance."""
     x = np.asarray(inputs, dtype=np.float64)
-    require(x.ndim == 2 and len(x) >= 2, f"inputs must be a table of at least two rows, got shape {x.shape}")
+    require(x.ndim == 2 and len(x) >= 2, f"`inputs` must be a table of at least two rows, got shape {x.shape}")
     rng = np.random.default_rng(seed)
     first, second = rng.integers(0, len(x), (2, 2000))
     distances = np.linalg.norm(x[first] - x[second], axis=1)
-    require(bool((distances > 0).any()), "inputs are all equal; no kernel can distinguish them")
+    require(bool((distances > 0).any()), "`inputs` are all equal; no kernel can distinguish them")
     median = float(np.median(distances[distances > 0]))
     return [Gaussian(median * 2.0 ** (k - count // 2)) for k in range(count)]
 
@@ -82,8 +82,8 @@ def align_kernels(inputs: Any, y: Any, kernels: Sequence[BlockKernel]) -> Alignm
     """alignf for inputs (n, d) and labels y (n,), in blocks."""
     x = torch.as_tensor(np.asarray(inputs, dtype=np.float64))
     labels = torch.as_tensor(np.asarray(y, dtype=np.float64))
-    require(len(kernels) >= 1, "kernels: the list is empty")
-    require(labels.shape == (len(x),), f"labels have shape {tuple(labels.shape)}, inputs have {len(x)} rows")
+    require(len(kernels) >= 1, "`kernels`: the list is empty")
+    require(labels.shape == (len(x),), f"labels have shape {tuple(labels.shape)}, `inputs` have {len(x)} rows")
     require(bool((labels != labels[0]).any()), "labels are all equal; no kernel can be aligned with them")
     require(bool(torch.isfinite(labels).all()), "labels must be finite numbers")
     for index, kernel in enumerate(kernels):
@@ -155,7 +155,7 @@ class Embedding:
         x = torch.as_tensor(np.asarray(inputs, dtype=np.float64))
         require(
             x.ndim == 2 and x.shape[1] == self.landmarks.shape[1],
-            f"inputs must have {self.landmarks.shape[1]} columns like the landmarks, got shape {tuple(x.shape)}",
+            f"`inputs` must have {self.landmarks.shape[1]} columns like the landmarks, got shape {tuple(x.shape)}",
         )
         parts = [_combined(self.kernels, self.weights, block, self.landmarks) @ self.map for block in x.split(BLOCK)]
         return torch.cat(parts).numpy()
@@ -169,9 +169,9 @@ def kernel_embedding(
     weights = np.asarray(weights, dtype=np.float64)
     require(
         weights.shape == (len(kernels),),
-        f"weights must have one entry per kernel ({len(kernels)}), got shape {weights.shape}",
+        f"`weights` must have one entry per kernel ({len(kernels)}), got shape {weights.shape}",
     )
-    require(landmarks >= 1, f"landmarks must be ≥ 1, got {landmarks}")
+    require(landmarks >= 1, f"`landmarks` must be ≥ 1, got {landmarks}")
     chosen = np.sort(np.random.default_rng(seed).permutation(len(x))[:landmarks])
     points = torch.from_numpy(x[chosen])
     values, vectors = eigh(_combined(tuple(kernels), weights, points, points).numpy())

@@ -23,18 +23,15 @@ is computed in float64. Each check allows for the rounding error of its quantiti
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import entr, expit
 
 from softlabel.errors import require
 from softlabel.theory.bounds.lemmas import band_probability, feature_deviation, mean_loss
-from softlabel.theory.bounds.scalars import RHO, coin_divergence
-from softlabel.theory.bounds.setting import Setting
+from softlabel.theory.bounds.scalars import coin_divergence
+from softlabel.theory.projected_run import LARGEST, Run
 from softlabel.theory.run_rounding import UNIT_ROUNDOFF, RunRounding
-
-LARGEST = 1e150  # largest radius: its square is finite
 
 
 @dataclass(frozen=True)
@@ -87,81 +84,6 @@ class Certificate:
         return self.measured <= self.bound
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """Data and settings of a run.
-
-    x           (n, d) inputs
-    y           (n,) labels ±1
-    z           (n,) the teacher's logits before the factor κ
-    init        (m, d) initial hidden weights of the student
-    signs       (m,) its output signs
-    v           (m, d) the teacher's v at the initial weights
-    arm         "soft" trains on p = μ(κz), "hard" on y
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
-    init: np.ndarray
-    signs: np.ndarray
-    v: np.ndarray
-    arm: Literal["soft", "hard"]
-    radius: float
-    learning_rate: float
-    kappa: float = 1.0
-    delta: float = 0.05
-    share: float = 0.5
-    beta: float | None = None
-
-    def __post_init__(self) -> None:
-        check_run(self.arm, self.radius, self.learning_rate, n=len(self.x), kappa=self.kappa, delta=self.delta)
-
-    @property
-    def size(self) -> float:
-        """s: the distance of W̄ from W(0), times √m."""
-        return self.kappa if self.arm == "soft" else self.radius
-
-    @property
-    def curvature(self) -> float:
-        return curvature(self.arm)
-
-    @property
-    def targets(self) -> np.ndarray:
-        return expit(self.kappa * self.z) if self.arm == "soft" else (1 + self.y) / 2
-
-
-def curvature(arm: str) -> float:
-    """ρ' with ‖∇R‖² ≤ ρ'R: ½ for soft labels, ρ = 0.407… for hard labels."""
-    return 0.5 if arm == "soft" else RHO
-
-
-def check_run(
-    arm: str, radius: float | None, learning_rate: float | None, *, n: int, kappa: float = 1.0, delta: float = 0.05
-) -> None:
-    """Raise unless the theorem covers a run with these settings; a radius or learning rate of None is not checked."""
-    require(arm in ("soft", "hard"), f"arm must be 'soft' or 'hard', got '{arm}'")
-    Setting(n=n, delta=delta, kappa=kappa)
-    if radius is not None:
-        require(0 < radius < LARGEST, f"radius must lie in (0, {LARGEST:g}), got {radius}")
-        require(
-            arm == "hard" or kappa <= radius,
-            f"radius must be at least kappa ({kappa}), so that the teacher's weights lie within it, got {radius}",
-        )
-    if learning_rate is not None:
-        largest = 2 / curvature(arm)
-        require(
-            0 < learning_rate < largest,
-            f"learning_rate must lie in (0, {largest:.4g}) with {arm} labels, got {learning_rate}: the certificate "
-            f"divides by 2 − ρ'η, ρ' = {curvature(arm):.4g}, which must be positive",
-        )
-        reach = kappa if arm == "soft" or radius is None else radius
-        require(
-            reach**2 / learning_rate < math.inf,
-            f"learning_rate is too small for this radius, got {learning_rate}: B²/η in the certificate overflows",
-        )
-
-
 class Invariants:
     """Checks a run: call `check_step` at t = 0, 1, …, T, then `checks`, `counts` and `certificate`."""
 
@@ -177,9 +99,8 @@ class Invariants:
         self.reach_products = run.x @ self.reach.T
         self.active_init = init_products > 0
         limit = self.norms[:, None] * run.radius / math.sqrt(m)
-        self.pairs_in_band = (np.abs(init_products) <= limit)[:, : m // 2].sum(
-            axis=1
-        )  # N_i: a pair shares its initial weights
+        in_band = np.abs(init_products) <= limit
+        self.pairs_in_band = in_band[:, : m // 2].sum(axis=1)  # N_i: a pair shares its initial weights
         # w_j(t) is within B/√m of w_j(0) up to rounding; `slack` is the error of the products that determine flips
         farthest = self.rounding.init_norms + run.radius / math.sqrt(m)
         slack = 2 * self.rounding.products(farthest) + self.norms[:, None] * self.rounding.distance(farthest)
@@ -279,10 +200,8 @@ class Invariants:
         self._record("descent", left, right, t - 1, allowed)
         self._allowed += allowed + 8 * UNIT_ROUNDOFF * (left + before.square + square)
         if run.learning_rate <= 1:
-            printed = right + run.learning_rate**2 * self.entropy
-            self._record(
-                "descent, (16)", (2 * run.learning_rate - run.learning_rate**2) * before.loss, printed, t - 1, allowed
-            )
+            left = (2 * run.learning_rate - run.learning_rate**2) * before.loss
+            self._record("descent, (16)", left, right + run.learning_rate**2 * self.entropy, t - 1, allowed)
 
     def _projected(self, weights: np.ndarray) -> np.ndarray:
         change = weights - self.run.init

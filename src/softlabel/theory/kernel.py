@@ -11,7 +11,7 @@ and for σ = erf, with s = 1 + 2‖x‖², s' = 1 + 2‖x'‖²:
     gradient   x·x' (4/π)/r,             r² = s s' − 4 (x·x')² = s + s' − 1 + 4 (‖x‖‖x'‖ sin θ)²
     output     (2/π) arcsin(2 x·x'/√(s s')) = (2/π) arctan(2 x·x'/r)
 
-`kernel_matrix` is dense; `kernel_product` and `kernel_form` hold only a few blocks at a time. An angle near 0 or π is
+`kernel_matrix` is dense; `kernel_product` holds only a few blocks at a time. An angle near 0 or π is
 computed from the difference of the two directions, since rounding has destroyed it in the cosine.
 """
 
@@ -74,7 +74,7 @@ class KernelRows:
     def __init__(self, directions: Tensor, norms: Tensor) -> None:
         self.directions, self.norms = directions, norms
 
-    def __getitem__(self, part: slice) -> "KernelRows":
+    def __getitem__(self, part: slice | Tensor) -> "KernelRows":
         return KernelRows(self.directions[part], self.norms[part])
 
     def __len__(self) -> int:
@@ -166,7 +166,7 @@ def kernel_matrix(
         return _symmetric(kernel, KernelRows.from_inputs(inputs, dtype)).numpy()
     rows, columns = (KernelRows.from_inputs(table, dtype, compact=False) for table in (inputs, others))
     d, other_d = np.shape(inputs)[1], np.shape(others)[1]
-    require(d == other_d, f"inputs have {d} columns, others {other_d}; they must have the same")
+    require(d == other_d, f"`inputs` have {d} columns, `others` {other_d}; they must have the same")
     out = torch.empty(len(rows), len(columns), dtype=dtype)
     for first in _slices(len(rows)):
         for second in _slices(len(columns)):
@@ -202,8 +202,7 @@ def kernel_product(
     rows = inputs if isinstance(inputs, KernelRows) else KernelRows.from_inputs(inputs, dtype)
     vectors = np.ascontiguousarray(vectors, dtype=np.float64)
     right = torch.from_numpy(vectors).reshape(len(vectors), -1).to(rows.directions.dtype)
-    if len(right) != len(rows):
-        raise InputError(f"vectors have {len(right)} rows, inputs have {len(rows)}")
+    require(len(right) == len(rows), f"`vectors` have {len(right)} rows, `inputs` have {len(rows)}")
     out = torch.zeros(right.shape, dtype=torch.float64)
     pairs = list(_pairs(len(rows)))
     for done, (first, second) in enumerate(pairs, start=1):
@@ -216,29 +215,9 @@ def kernel_product(
     return out.numpy().reshape(vectors.shape)
 
 
-def kernel_form(inputs: Any, vector: np.ndarray, **options: Any) -> float:
-    """vᵀ K v in blocks; options as for `kernel_product`."""
-    return float(np.asarray(vector, dtype=np.float64) @ kernel_product(inputs, vector, **options))
-
-
-def empirical_kernel(inputs: Any, weights: Any, *, kind: str = "gradient", activation: str = "relu") -> np.ndarray:
-    """The kernel at finite width: expectations over w are means over the rows of `weights` (m, d)."""
-    x, w = np.asarray(inputs, dtype=np.float64), np.asarray(weights, dtype=np.float64)
-    Kernel(kind, activation)
-    z = x @ w.T
-    if activation == "relu":
-        value, slope = np.maximum(z, 0), (z > 0).astype(np.float64)
-    else:
-        value = torch.erf(torch.from_numpy(z)).numpy()
-        slope = 2 / math.sqrt(math.pi) * np.exp(-z * z)
-    gradient = (x @ x.T) * (slope @ slope.T) / len(w)
-    output = value @ value.T / len(w)
-    return {"gradient": gradient, "output": output, "both": gradient + output}[kind]
-
-
 def _dtype(precision: str) -> torch.dtype:
     if precision not in ("float32", "float64"):
-        raise InputError(f"precision must be float32 or float64, got '{precision}'")
+        raise InputError(f"`precision` must be float32 or float64, got '{precision}'")
     return torch.float32 if precision == "float32" else torch.float64
 
 

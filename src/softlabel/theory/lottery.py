@@ -34,7 +34,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         require(
-            self.units.ndim == 2 and len(self.units) >= 2, f"units must be (units, examples), got {self.units.shape}"
+            self.units.ndim == 2 and len(self.units) >= 2, f"`units` must be (units, examples), got {self.units.shape}"
         )
         require(1 <= self.count <= len(self.units), f"cannot choose {self.count} of {len(self.units)} units")
 
@@ -65,10 +65,10 @@ class Selection:
     def draw(self, draws: int, seed: int = 0, through: int | None = None) -> np.ndarray:
         """e² of `draws` random selections; with `through`, each selects that many units first and then from those."""
         total = len(self.units)
-        require(draws >= 1, f"draws must be ≥ 1, got {draws}")
+        require(draws >= 1, f"`draws` must be ≥ 1, got {draws}")
         require(
             through is None or self.count <= through <= total,
-            f"the intermediate network must have between {self.count} and {total} units, got {through}",
+            f"`through` must lie between {self.count} and {total} (units of the intermediate network), got {through}",
         )
         rng = np.random.default_rng(seed)
         errors = np.empty(draws)
@@ -80,17 +80,11 @@ class Selection:
         return errors
 
 
-def kept_error(strength: float) -> float:
-    """(λ/(1+λ))², the share of e² that remains after training with strength λ; 1 at λ = ∞."""
-    require(strength >= 0, f"strength λ must be ≥ 0, got {strength}")
-    return 1.0 if math.isinf(strength) else (strength / (1 + strength)) ** 2
-
-
 def weighted_units(output: Any, features: Any) -> np.ndarray:
     """g_l = ā_l φ_l, (m̄, n)."""
     output, features = np.asarray(output, dtype=np.float64), np.asarray(features, dtype=np.float64)
     require(
         output.shape == (len(features),),
-        f"output must have one weight per unit ({len(features)}), got shape {output.shape}",
+        f"`output` must have one weight per unit ({len(features)}), got shape {output.shape}",
     )
     return output[:, None] * features

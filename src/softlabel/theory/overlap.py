@@ -30,8 +30,8 @@ def top_spectrum(inputs: Any, count: int = 10, precision: str = "float32") -> Sp
     import torch
 
     x = np.asarray(inputs)
-    require(x.ndim == 2, f"inputs must be a table of rows and columns, got shape {x.shape}")
-    require(1 <= count < len(x), f"count must lie between 1 and {len(x) - 1}, got {count}")
+    require(x.ndim == 2, f"`inputs` must be a table of rows and columns, got shape {x.shape}")
+    require(1 <= count < len(x), f"`count` must lie between 1 and {len(x) - 1}, got {count}")
     rows = KernelRows.from_inputs(x, getattr(torch, precision))
     matrix = kernel_matrix(x, precision=precision) if len(x) <= DENSE_ROWS else None
 
@@ -61,7 +61,7 @@ def overlap(units: Any, spectrum: Spectrum) -> Overlap:
     """Overlap of units' outputs (m, n) with a spectrum; 0 for a unit whose outputs are all 0."""
     units = np.asarray(units, dtype=np.float64)
     n = spectrum.vectors.shape[1]
-    require(units.ndim == 2 and units.shape[1] == n, f"units must be (units, {n} examples), got {units.shape}")
+    require(units.ndim == 2 and units.shape[1] == n, f"`units` must be (units, {n} examples), got {units.shape}")
     norms = np.linalg.norm(units, axis=1, keepdims=True)
     normal = np.divide(units, norms, out=np.zeros_like(units), where=norms > 0)
     products = normal @ spectrum.vectors.T

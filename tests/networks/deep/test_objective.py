@@ -76,7 +76,7 @@ def test_one_output_is_the_log_odds_of_class_1():
         ({"soft_share": 1.1}, "soft_share must lie"),
         ({"temperature": 0}, "temperature must be a positive"),
         ({"temperature": math.nan}, "temperature must be a positive"),
-        ({"temperature_on": "students"}, "unknown temperature_on"),
+        ({"temperature_on": "students"}, "unknown `temperature_on`"),
         ({"smoothing": 1.0}, "smoothing must lie"),
         ({"feature_weight": -1}, "feature_weight"),
     ],

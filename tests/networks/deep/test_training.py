@@ -338,7 +338,7 @@ def test_bad_trainings(options, message):
         ({"learning_rate": float("nan")}, "learning_rate must be"),
         ({"weight_decay": -1}, "weight_decay must lie between 0 and"),
         ({"precision": "half"}, "unknown precision"),
-        ({"views": 2}, "views need augment"),
+        ({"views": 2}, "`views` need `augment`"),
         ({"device": "cuda"}, "no CUDA device"),
         ({"device": "gpu"}, "device must be cpu, cuda"),
     ],

@@ -180,7 +180,7 @@ def test_the_users_networks_stay_as_they_are():
             objective=Objective(1.0, 2.0, feature_weight=0.1), options=DistillOptions(progress=False))  # fmt: skip
     for network, state in zip((teacher, own), before, strict=True):
         assert all(torch.equal(value, state[name]) for name, value in network.state_dict().items())
-    with pytest.raises(InputError, match="width_multiplier applies to students by name only"):
+    with pytest.raises(InputError, match="`width_multiplier` applies to students by name only"):
         distill(PROBLEM, teacher, own, training=TRAINING, options=QUIET)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, SoftlabelError
-from softlabel.lab import Bundle, CellResult, Ledger, make_executor, run_study
+from softlabel.lab import Bundle, CellResult, Ledger, make_executor
 from softlabel.studies.doctor import doctor
 from softlabel.studies.doctor.runs import ledger_groups
 from softlabel.studies.doctor.signatures import OPEN, examine_group
@@ -17,7 +17,7 @@ from softlabel.studies.students.taught_problem import TaughtProblem
 from softlabel.studies.students.training import course_numbers, measure_students, train_cells
 from softlabel.studies.verdict import verdict
 from softlabel.teachers.predictions import TeacherPredictions
-from tests.lab.toys import toy
+from tests.lab.toys import run_study, toy
 from tests.studies.doctor.test_signatures import SHORT, names
 
 RECIPE = Recipe(epochs=30, batch_size=64)

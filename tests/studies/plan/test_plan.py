@@ -164,7 +164,7 @@ def test_an_interrupted_plan_goes_on(tmp_path):
         ({"accuracy": 0.3}, "the share of the most frequent class"),
         ({"accuracy": "0.9"}, "accuracy must be a number"),
         ({"widths": [4]}, "two different"),
-        ({"widths": [4, 10**8]}, "choose a smaller width"),
+        ({"widths": [4, 10**8]}, "choose a smaller `width`"),
         ({"widths": [0, 4]}, "positive integers"),
         ({"confirm": 20}, "cannot confirm"),
         ({"seeds": 2}, "seeds must be a whole number from 3"),

@@ -165,7 +165,7 @@ def test_too_few_test_rows_are_said_at_once(tmp_path, caplog):
     ("change", "message"),
     [
         ({"width": 0}, "width"),
-        ({"width": 10**8}, "choose a smaller width"),
+        ({"width": 10**8}, "choose a smaller `width`"),
         ({"equivalence": -1.0}, "equivalence"),
         ({"equivalence": float("nan")}, "equivalence"),
         ({"seeds": 1}, "seeds"),

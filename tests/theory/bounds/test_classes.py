@@ -174,5 +174,5 @@ def test_more_classes_ask_for_more():
 
 @pytest.mark.parametrize(("classes", "gamma"), [(1, 0.1), (2.5, 0.1), (3, 1.1), (3, math.nan)])
 def test_wrong_inputs(classes, gamma):
-    with pytest.raises(InputError, match=r"classes must be|gamma must satisfy 0 < γ ≤ 1,"):
+    with pytest.raises(InputError, match=r"`classes` must be|`gamma` must satisfy 0 < γ ≤ 1,"):
         bounds.soft_for_classes(classes, gamma, 0.1, 100)

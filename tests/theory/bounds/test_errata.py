@@ -93,7 +93,7 @@ def test_gamma_is_at_most_half_the_smallest_norm():
         v = np.tanh(z @ rng.standard_normal((3, 3)))
         v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1)
         assert ((z @ x > 0) * (v @ x)).mean() <= np.linalg.norm(x) / 2
-    with pytest.raises(ValueError, match="gamma must satisfy"):
+    with pytest.raises(ValueError, match="`gamma` must satisfy"):
         bounds.soft(0.75, 0.1, 100)
 
 

@@ -36,5 +36,5 @@ def test_enormous_widths_reach_the_ends_of_the_search():
 
 @pytest.mark.parametrize("width", [5, 0, -2, 2.0, True])
 def test_a_width_is_an_even_number(width):
-    with pytest.raises(InputError, match="width must be an even whole number ≥ 2"):
+    with pytest.raises(InputError, match="`width` must be an even whole number ≥ 2"):
         bounds.guaranteed_error(width, 0.1, 10)

@@ -15,20 +15,17 @@ from hypothesis import strategies as st
 from softlabel.errors import InputError
 from softlabel.theory.dynamics import (
     KernelProblem,
-    all_poles,
     check_assumptions,
-    corrected_expansion,
     exact_dynamics,
     extreme_poles,
     kernel_dynamics,
     limit,
     limits,
-    pole_density,
-    printed_expansion,
     printed_limit,
     ranks,
 )
-from tests.theory.dynamics.problems import by_small_steps, full_matrix, problem
+from tests.theory.dynamics.expansion import corrected_expansion, printed_expansion
+from tests.theory.dynamics.problems import all_poles, by_small_steps, full_matrix, problem
 
 TIMES = [0.0, 0.1, 1.0, 5.0, 40.0]
 STRENGTHS = [0.0, 0.01, 0.7, 20.0, math.inf]
@@ -161,14 +158,6 @@ def test_knowledge_already_had_moves_nothing_at_infinite_strength():
     assert limit(p).numpy() == pytest.approx(p.initial.numpy())
 
 
-def test_the_density_of_poles_has_their_moments():
-    p = problem(n=30, d=20, m=6, strength=0.4)
-    poles = all_poles(p)
-    place, share = pole_density(p, probes=30, vectors=40)
-    assert share.sum() == pytest.approx(1)
-    assert (place * share).sum() == pytest.approx(poles.mean(), rel=0.15)
-
-
 def test_assumptions_are_reported():
     def words(p, **options):
         return {result.name.split(" (")[0]: result for result in check_assumptions(p, **options)}
@@ -185,9 +174,9 @@ def test_assumptions_are_reported():
     ("change", "message"),
     [
         ({"strength": -1.0}, "λ must be ≥ 0"),
-        ({"y": np.ones(3)}, r"y must have shape \(7,\)"),
-        ({"slopes": np.ones((4, 3))}, r"slopes must have shape \(4, 7\)"),
-        ({"privileged": np.full((4, 7), np.nan)}, "privileged must be finite"),
+        ({"y": np.ones(3)}, r"`y` must have shape \(7,\)"),
+        ({"slopes": np.ones((4, 3))}, r"`slopes` must have shape \(4, 7\)"),
+        ({"privileged": np.full((4, 7), np.nan)}, "`privileged` must be finite"),
         ({"output": np.zeros(4)}, "must not all be 0"),
     ],
 )
@@ -196,7 +185,7 @@ def test_bad_problems_are_named(change, message):
     values = {name: getattr(p, name) for name in ("x", "features", "slopes", "output", "privileged", "y", "strength")}
     with pytest.raises(InputError, match=message):
         KernelProblem.from_arrays(**(values | change))
-    with pytest.raises(InputError, match="time must be"):
+    with pytest.raises(InputError, match="`time` must be"):
         exact_dynamics(p)(-1.0)
 
 
@@ -218,7 +207,7 @@ def test_cheap_projectors_are_those_of_the_singular_value_decomposition(seed, n,
     for projector, slopes in zip(limits._projectors(p), p.slopes, strict=True):
         slow = limits._spanned(p, slopes)
         assert projector.rank == slow.rank
-        assert projector(v).numpy() == pytest.approx(slow(v).numpy(), abs=1e-6)
+        assert projector.project(v).numpy() == pytest.approx(slow.project(v).numpy(), abs=1e-6)
 
 
 def test_late_times_are_exact_by_default():

@@ -267,20 +267,20 @@ def test_a_start_counts_its_pairs_once():
         ({"x": 2.0}, r"norms ≤ 1, the largest is 2; set `scale` to max or unit"),
         ({"y": [1, 0, 1, -1]}, "labels must be −1 and"),
         ({"y": [1, 1, 1, 1]}, "one class only"),
-        ({"y": [1, -1, 1]}, r"labels have shape \(3,\), inputs have 4 rows"),
+        ({"y": [1, -1, 1]}, r"labels have shape \(3,\), `inputs` have 4 rows"),
         ({"x": np.nan}, "row 0 is not finite"),
         ({"x": np.inf}, "row 0 is not finite"),
         ({"table": np.ones(4)}, "table of rows and columns"),
         ({"table": np.ones((0, 3)), "y": []}, "table of rows and columns"),
-        ({"time_limit": 0.5}, "time_limit must lie between 1 and 1e\\+09, got 0.5"),
+        ({"time_limit": 0.5}, "`time_limit` must lie between 1 and 1e\\+09, got 0.5"),
         ({"time_limit": math.nan}, "time_limit"),
-        ({"time_limit": math.inf}, "time_limit must lie between 1 and 1e\\+09, got inf"),
-        ({"work_limit": 10.0}, "work_limit must lie between 1e\\+06 and"),
+        ({"time_limit": math.inf}, "`time_limit` must lie between 1 and 1e\\+09, got inf"),
+        ({"work_limit": 10.0}, "`work_limit` must lie between 1e\\+06 and"),
         ({"work_limit": math.nan}, "work_limit"),
-        ({"work_limit": math.inf}, "work_limit must lie between 1e\\+06 and"),
-        ({"rtol": 0}, r"rtol must lie in \(0, 1\), got 0"),
+        ({"work_limit": math.inf}, "`work_limit` must lie between 1e\\+06 and"),
+        ({"rtol": 0}, r"`rtol` must lie in \(0, 1\), got 0"),
         ({"rtol": 1.5}, "rtol"),
-        ({"confidence": 1.0}, r"confidence must lie in \[0.5, 1\), got 1.0"),
+        ({"confidence": 1.0}, r"`confidence` must lie in \[0.5, 1\), got 1.0"),
         ({"confidence": 0.2}, "confidence"),
     ],
 )
@@ -294,7 +294,7 @@ def test_bad_input_is_named(change, message):
 
 @pytest.mark.parametrize("weights", [np.ones((4, 3)), np.ones(4), np.ones((0, 4)), np.full((2, 4), np.nan)])
 def test_bad_weights_are_named(weights):
-    with pytest.raises(InputError, match="weights must"):
+    with pytest.raises(InputError, match="`weights` must"):
         init_margin(np.eye(4), np.array([1.0, -1, 1, -1]), weights)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from softlabel.theory.margin.limits import Limits, unlimited
+from softlabel.theory.margin.limits import UNLIMITED, Limits
 from softlabel.theory.margin.replicate import affordable_pairs, functional_everywhere, solve_replicate, solve_teacher
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from tests.theory.margin.problems import digits, norm_of_g
@@ -20,7 +20,7 @@ def test_a_sample_of_few_points_never_promises_more_than_all_of_them(tolerance):
     truth = solve_sample(full, q, tolerance=1e-6).upper
     few = np.zeros(60)
     few[:4] = 0.25
-    result = solve_replicate(points, y, np.arange(4), few, z, tolerance, unlimited())
+    result = solve_replicate(points, y, np.arange(4), few, z, tolerance, UNLIMITED)
     initial_value = norm_of_g(x, y, few, np.concatenate([z.numpy(), -z.numpy()])).mean()
     assert result.gap >= initial_value - truth * (1 + 1e-9)
     if tolerance < 0.1:
@@ -33,13 +33,13 @@ def test_functional_everywhere_is_that_of_one_problem():
     q = np.zeros(50)
     q[5:15] = 0.1
     expected = SampleProblem(points, signs, z).evaluate(q, 0.01).functional
-    assert functional_everywhere(points, signs, z, q, 0.01, unlimited()) == pytest.approx(expected, abs=1e-14)
+    assert functional_everywhere(points, signs, z, q, 0.01, UNLIMITED) == pytest.approx(expected, abs=1e-14)
 
 
 def test_the_smoothed_problem_is_solved_for_all_points():
     x, y = digits(60)
     z, points = draw_pairs(200, 64, 3, torch.float64), torch.from_numpy(x)
-    q = solve_teacher(points, y, np.arange(4), np.eye(60)[0], z, 0.01, 1e-3, unlimited())
+    q = solve_teacher(points, y, np.arange(4), np.eye(60)[0], z, 0.01, 1e-3, UNLIMITED)
     here = SampleProblem(points, torch.from_numpy(y), z).evaluate(q, 0.01)
     assert q.sum() == pytest.approx(1)
     assert here.smooth - (here.functional.min() + here.shift) <= 3e-3 * here.smooth  # the gap

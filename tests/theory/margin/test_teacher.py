@@ -86,7 +86,7 @@ def test_v_is_its_definition_and_asks_for_a_smoothing():
         smoothed_v(x, y, q, 0.02)(z), abs=1e-14
     )
     for smoothing in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(InputError, match="smoothing must be positive"):
+        with pytest.raises(InputError, match="`smoothing` must be positive"):
             field_of(x, y, q, smoothing)
 
 

@@ -52,7 +52,7 @@ def make_executor(name: str, workers: int, scheduler: str | None = None) -> Exec
         raise unknown("executor", name, EXECUTORS)
     check_counts(workers, None)
     if scheduler is not None and name != "dask":
-        raise InputError(f"scheduler is for the executor 'dask', not for '{name}'")
+        raise InputError(f"`scheduler` is for the executor 'dask', not for '{name}'")
     if name == "dask":
         from softlabel.lab.executors.dask import Dask
 

@@ -127,7 +127,7 @@ def _parts(address: str) -> tuple[str, int]:
     match = ADDRESS.fullmatch(address)
     require(
         match is not None and 0 < int(match["port"]) < 65536,
-        f"scheduler '{address}' is not an address: write it as tcp://HOST:PORT, e.g. tcp://10.0.0.1:8786",
+        f"`scheduler` '{address}' is not an address: write it as tcp://HOST:PORT, e.g. tcp://10.0.0.1:8786",
     )
     assert match is not None
     return match["host"].strip("[]"), int(match["port"])

@@ -5,8 +5,9 @@ from softlabel.networks.deep.evaluation import agreement, network_logits, score_
 from softlabel.networks.deep.features import FeatureMatch
 from softlabel.networks.deep.images import Images
 from softlabel.networks.deep.objective import Objective
+from softlabel.networks.deep.settings import DeepTraining
 from softlabel.networks.deep.teaching import CachedLogits, OnlineTeacher, ViewLogits, cached_logits, module_logits
-from softlabel.networks.deep.training import DeepRun, DeepTraining, train_network
+from softlabel.networks.deep.training import DeepRun, train_network
 
 __all__ = [
     "CachedLogits",

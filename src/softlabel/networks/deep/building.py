@@ -8,9 +8,8 @@ from torch import nn
 
 from softlabel.errors import InputError, require
 from softlabel.memory import check_memory
-from softlabel.networks.deep import resnet, vgg
 from softlabel.networks.deep.resnet import ResNet
-from softlabel.networks.deep.vgg import VGG, scaled, stage_counts
+from softlabel.networks.deep.vgg import VGG
 from softlabel.ranges import check_positive
 
 MULTIPLIERS = (1e-6, 1e3)  # range of width_multiplier: at least one channel remains, and more does not fit into memory
@@ -54,30 +53,15 @@ def build_network(
     known = re.fullmatch(r"(vgg|resnet)([0-9]{1,4})(\+3)?", name.lower())
     if known is None or (known[1] == "vgg") != (known[3] is not None):
         raise InputError(f"unknown network '{name}': there are vgg1+3 to vgg19+3 and resnet8, resnet14, resnet20, …")
-    depth = int(known[2])
-    is_vgg = known[1] == "vgg"
-    weights = _vgg_weights(depth, shape, width_multiplier) if is_vgg else _resnet_weights(depth, width_multiplier)
-    what = f"training '{name}' with width_multiplier {width_multiplier:g}"
+    family = VGG if known[1] == "vgg" else ResNet
+    arguments = (int(known[2]), classes, shape, width_multiplier)
+    with torch.device("meta"):  # no memory is allocated
+        weights = parameter_count(family(*arguments))
+    what = f"training '{name}' with `width_multiplier` {width_multiplier:g}"
     check_memory(4 * weights, what, "use a smaller network", size=4)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return (VGG if is_vgg else ResNet)(depth, classes, shape, width_multiplier)
-
-
-def _vgg_weights(convolutions: int, image: tuple[int, int, int], width_multiplier: float) -> int:
-    """Number of weights, without those of the last layer and without biases."""
-    weights, (channels, rows, columns) = 0, image
-    for count, base in zip(stage_counts(convolutions), vgg.CHANNELS, strict=False):
-        size = scaled(base, width_multiplier)
-        weights += 9 * size * (channels + (count - 1) * size)
-        channels, rows, columns = size, rows // 2, columns // 2
-    units = scaled(vgg.UNITS, width_multiplier)
-    return weights + units * (channels * rows * columns + units)
-
-
-def _resnet_weights(depth: int, width_multiplier: float) -> int:
-    """An upper bound of the number of weights."""
-    return depth * 9 * scaled(max(resnet.CHANNELS), width_multiplier) ** 2
+        return family(*arguments)
 
 
 def parameter_count(network: nn.Module) -> int:

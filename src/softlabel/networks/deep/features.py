@@ -23,8 +23,8 @@ class Tap:
 
     def take(self) -> Tensor:
         """Output of the last forward pass, (n, units, …)."""
-        require(self.value is not None, "the matched layer was not used in the last forward pass")
-        assert self.value is not None
+        if self.value is None:
+            raise InputError("the matched layer was not used in the last forward pass")
         value, self.value = self.value, None
         return value.float()
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from softlabel.errors import require, unknown
+from softlabel.errors import InputError, require, unknown
 from softlabel.networks.softening import Softening
 from softlabel.ranges import LARGEST, TEMPERATURES, check_positive
 
@@ -63,7 +63,7 @@ class Objective:
         require(0 <= self.soft_share <= 1, f"soft_share must lie in [0, 1], got {self.soft_share}")
         check_positive(self.temperature, "temperature", *TEMPERATURES)
         if self.temperature_on not in SIDES:
-            raise unknown("temperature_on", self.temperature_on, SIDES)
+            raise unknown("`temperature_on`", self.temperature_on, SIDES)
         require(0 <= self.smoothing < 1, f"smoothing must lie in [0, 1), got {self.smoothing}")
         require(
             0 <= self.feature_weight <= LARGEST,
@@ -78,9 +78,9 @@ class Objective:
 
     def __str__(self) -> str:
         sides = "on both sides" if self.temperature_on == "both" else "on the labels only"
-        parts = [f"soft labels (share {self.soft_share:g}), temperature {self.temperature:g} {sides}"]
-        parts = parts if self.soft_share > 0 else ["hard labels"]
-        return ", ".join(parts + ([f"label smoothing {self.smoothing:g}"] if self.smoothing > 0 else []))
+        soft = f"soft labels (share {self.soft_share:g}), temperature {self.temperature:g} {sides}"
+        smoothed = f", label smoothing {self.smoothing:g}" if self.smoothing > 0 else ""
+        return (soft if self.soft_share > 0 else "hard labels") + smoothed
 
     @property
     def needs_logits(self) -> bool:
@@ -94,8 +94,8 @@ class Objective:
             hard = functional.cross_entropy(logits, labels, label_smoothing=self.smoothing)
             total = total + (1 - self.soft_share) * hard
         if self.soft_share > 0:
-            require(teacher_logits is not None, "soft_share > 0 needs a teacher's logits")
-            assert teacher_logits is not None
+            if teacher_logits is None:
+                raise InputError("`soft_share` > 0 needs a teacher's logits")
             total = total + self.soft_share * self.soft(logits, teacher_logits)
         return total
 

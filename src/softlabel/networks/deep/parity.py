@@ -1,32 +1,21 @@
 """Difference between the bfloat16 and float32 gradients of an untrained network."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from softlabel.networks.deep.images import Images
 from softlabel.networks.deep.objective import two_columns
+from softlabel.networks.parity import Parity
 
 SAMPLE = 256
 
 
-@dataclass(frozen=True)
-class DeepParity:
-    """‖g_bf16 − g_f32‖/‖g_f32‖ and the cosine of the angle between them, on the first images, without dropout."""
-
-    relative_error: float
-    cosine: float
-    rows: int
-
-
-def precision_parity(network: nn.Module, images: Images) -> DeepParity:
-    """Compare both precisions; the network is not changed."""
-    gradients = [_gradient(network, images, rounded) for rounded in (False, True)]
-    exact, rounded = gradients
+def precision_parity(network: nn.Module, images: Images) -> Parity:
+    """Compare both precisions on the first images, without dropout; the network is not changed."""
+    exact, rounded = (_gradient(network, images, rounded) for rounded in (False, True))
     cosine = float(exact @ rounded / (exact.norm() * rounded.norm()).clamp_min(1e-30))
-    return DeepParity(float((rounded - exact).norm() / exact.norm().clamp_min(1e-30)), cosine, min(SAMPLE, len(images)))
+    return Parity(float((rounded - exact).norm() / exact.norm().clamp_min(1e-30)), cosine, min(SAMPLE, len(images)))
 
 
 def _gradient(network: nn.Module, images: Images, rounded: bool) -> Tensor:

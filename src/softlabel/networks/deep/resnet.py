@@ -38,12 +38,9 @@ class Block(nn.Module):
 class ResNet(nn.Module):
     """ResNet of `depth` layers (8, 14, 20, 32, …) for images (channels, height, width)."""
 
-    def __init__(
-        self, depth: int, classes: int, image: tuple[int, int, int] = (3, 32, 32), width_multiplier: float = 1.0
-    ) -> None:
+    def __init__(self, depth: int, classes: int, image: tuple[int, int, int], width_multiplier: float = 1.0) -> None:
         super().__init__()
         require(depth >= 8 and depth % 6 == 2, f"a residual network has 8, 14, 20, 26, 32, … layers, got {depth}")
-        require(width_multiplier > 0, f"width_multiplier must be positive, got {width_multiplier}")
         require(classes >= 2, f"classes must be at least 2, got {classes}")
         require(min(image[1:]) >= 4, f"a residual network needs at least 4 × 4 pixels, got {image[1]} × {image[2]}")
         channels = scaled(CHANNELS[0], width_multiplier)

@@ -8,7 +8,6 @@ online      the teacher is evaluated on every batch
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -16,21 +15,13 @@ from torch import Tensor, nn
 from softlabel.errors import require
 from softlabel.networks.deep.evaluation import network_logits
 from softlabel.networks.deep.images import Images, augment
+from softlabel.networks.deep.settings import DeepTraining
 
 LogitFunction = Callable[[Tensor], Tensor]
 """Maps images (n, c, h, w) to logits (n, classes)."""
 
 CHUNK = 512
 PROBE = 8  # number of images whose logits identify a teacher
-
-
-class Seen(Protocol):
-    """The settings of a training that decide which images a student sees."""
-
-    @property
-    def augment(self) -> bool: ...
-    @property
-    def seed(self) -> int: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +36,11 @@ class CachedLogits:
         """Hash of the logits; a resumed training must have the same."""
         return _digest(self.logits)
 
-    def check(self, images: Images, training: Seen) -> None:
+    def check(self, images: Images, training: DeepTraining) -> None:
         """Raise unless these logits can be used in this training."""
         require(
             not training.augment,
-            "cached logits belong to images without augmentation; with augmentation use views or online=True",
+            "cached logits belong to images without augmentation; with augmentation use `views` or `online`",
         )
         self.check_images(images)
 
@@ -84,7 +75,7 @@ class ViewLogits:
         """Hash of the teacher's logits of the first images."""
         return "views " + _digest(batch_logits(self.teacher, self.images.pixels[:PROBE]))
 
-    def check(self, images: Images, training: Seen) -> None:
+    def check(self, images: Images, training: DeepTraining) -> None:
         """Raise unless these views can be used in this training."""
         require(training.augment, "views belong to augmented images; without augmentation use cached logits")
         require(
@@ -113,7 +104,7 @@ class OnlineTeacher:
     teacher: LogitFunction
     identity: str = ""
 
-    def check(self, images: Images, training: Seen) -> None:
+    def check(self, images: Images, training: DeepTraining) -> None:
         """Raise unless the teacher can label these images; set its identity."""
         _check_logits(self.teacher, images)
         self.identity = "online " + _digest(batch_logits(self.teacher, images.pixels[:PROBE]))

@@ -7,7 +7,6 @@ dropout of an epoch depend on the seed and the epoch's number only.
 
 import hashlib
 import math
-import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -17,104 +16,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from softlabel.errors import DivergedError, InputError, require, unknown
+from softlabel.errors import DivergedError, InputError, require
 from softlabel.networks.deep.building import network_fingerprint
 from softlabel.networks.deep.checkpoint import read_checkpoint, restore_moments, write_checkpoint
 from softlabel.networks.deep.evaluation import network_logits, score_logits
 from softlabel.networks.deep.features import FeatureMatch, Tap, feature_loss
 from softlabel.networks.deep.images import Images, augment, stream
 from softlabel.networks.deep.objective import HARD, Objective, two_columns
+from softlabel.networks.deep.settings import DeepTraining
 from softlabel.networks.deep.teaching import SoftLabels
-from softlabel.ranges import LARGEST, check_count, check_positive, check_seed
-
-PRECISIONS = ("auto", "float32", "bfloat16")
-
-
-@dataclass(frozen=True)
-class DeepTraining:
-    """Settings of the training of a deep network.
-
-    Parameters
-    ----------
-    epochs : int, default=100
-        Maximum number of epochs.
-    patience : int, default=20
-        Number of epochs without a better validation accuracy (or an equal accuracy with a smaller loss) after which the
-        training stops.
-    batch_size : int, default=128
-        Batch size.
-    learning_rate : float, default=1e-3
-        Learning rate of Adam.
-    weight_decay : float, default=5e-4
-        Weight decay (L2 penalty), added to the gradient.
-    clip : float, default=5.0
-        Maximum norm of a gradient.
-    augment : bool, default=False
-        Whether training images are randomly shifted and flipped.
-    views : int, optional
-        Number of augmented views of each image. Default: a new view in every epoch.
-    precision : {"auto", "float32", "bfloat16"}, default="auto"
-        Precision of products; "auto" is bfloat16 if the device supports it.
-    device : str, default="cpu"
-        "cpu", "cuda" or "cuda:N".
-    seed : int, default=0
-        Seed of order, augmentation and dropout.
-
-    Examples
-    --------
-    >>> import softlabel as sl
-    >>> training = sl.DeepTraining(epochs=10, learning_rate=3e-4)
-    >>> training.batch_size, training.weight_decay
-    (128, 0.0005)
-    """
-
-    epochs: int = 100
-    patience: int = 20
-    batch_size: int = 128
-    learning_rate: float = 1e-3
-    weight_decay: float = 5e-4
-    clip: float = 5.0
-    augment: bool = False
-    views: int | None = None
-    precision: str = "auto"
-    device: str = "cpu"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "patience", "batch_size"):
-            check_count(getattr(self, name), name)
-        check_seed(self.seed)
-        for name in ("learning_rate", "clip"):
-            check_positive(getattr(self, name), name)
-        require(
-            0 <= self.weight_decay <= LARGEST,
-            f"weight_decay must lie between 0 and {LARGEST:g}, got {self.weight_decay}",
-        )
-        if self.views is not None:
-            check_count(self.views, "views")
-            require(self.augment, "views need augment=True")
-        if self.precision not in PRECISIONS:
-            raise unknown("precision", self.precision, PRECISIONS)
-        require(
-            self.device == "cpu" or re.fullmatch(r"cuda(:\d+)?", self.device) is not None,
-            f"device must be cpu, cuda or cuda:N, got '{self.device}'",
-        )
-        if self.device.startswith("cuda") and not torch.cuda.is_available():
-            raise InputError(f"device '{self.device}': no CUDA device is available; use cpu")
-
-    @property
-    def rounded(self) -> bool:
-        """Whether products are computed in bfloat16."""
-        return self.precision == "bfloat16" or (self.precision == "auto" and has_bfloat16(self.device))
-
-
-def has_bfloat16(device: str) -> bool:
-    """Whether this device supports products in bfloat16."""
-    if device.startswith("cuda"):
-        return torch.cuda.is_bf16_supported()
-    from torch.cpu import _is_avx512_bf16_supported
-
-    return bool(_is_avx512_bf16_supported())
 
 
 @dataclass(frozen=True)
@@ -255,24 +165,25 @@ class TrainingSetup:
         )
         require(
             not objective.needs_logits or self.soft is not None,
-            f"soft_share={objective.soft_share} needs soft labels; pass a teacher's logits, or use soft_share=0",
+            f"`soft_share` {objective.soft_share} needs soft labels; pass a teacher's logits, or use 0",
         )
         require(
             (objective.feature_weight > 0) == (self.match is not None)
             and (self.match is None or self.teacher is not None),
-            "matched features need feature_weight > 0, a teacher network, and the names of both layers",
+            "matched features need `feature_weight` > 0, a teacher network, and the names of both layers",
         )
         if self.soft is not None:
             self.soft.check(images, self.training)
+        few = images.pixels[:2]
         try:
-            shape = tuple(network_logits(network, images.pixels[:2], self.training.device).shape)
+            shape = tuple(network_logits(network, few, self.training.device).shape)
         except RuntimeError as problem:
             raise InputError(
                 f"the network cannot take images of {images.shape}: {str(problem).splitlines()[0]}"
             ) from problem
         require(
-            shape == (min(2, len(images)), images.classes),
-            f"the network's outputs have shape {shape} for {min(2, len(images))} images of {images.classes} classes",
+            shape == (len(few), images.classes),
+            f"the network's outputs have shape {shape} for {len(few)} images of {images.classes} classes",
         )
 
 
@@ -300,7 +211,7 @@ class Trainer:
         if checkpoint is not None:
             self._resume(checkpoint, belongs_to)
         try:
-            while len(self.epochs) < self.training.epochs and not self._patience_ended():
+            while len(self.epochs) < min(self.training.epochs, self.best + self.training.patience):
                 self._epoch(len(self.epochs))
                 if checkpoint is not None:
                     state = {"belongs_to": belongs_to, "best": self.best, "epochs": [asdict(e) for e in self.epochs]}
@@ -315,9 +226,6 @@ class Trainer:
         stopped = len(self.epochs) < self.training.epochs
         return DeepRun(self.network, self.epochs, self.best, self.epochs[self.best - 1].accuracy, stopped)
 
-    def _patience_ended(self) -> bool:
-        return len(self.epochs) - self.best >= self.training.patience
-
     def _epoch(self, number: int) -> None:
         self.network.train()
         total = torch.zeros((), dtype=torch.float64)
@@ -327,11 +235,9 @@ class Trainer:
             for indices in self._batches(number):
                 total += self.step(indices, view) * len(indices)
         mean = float(total) / len(self.images)
-        if not math.isfinite(mean):
-            raise DivergedError(f"training diverged in epoch {number + 1}: use a smaller learning rate")
         logits = network_logits(self.network, self.setup.validation.pixels, self.training.device)
-        if not bool(torch.isfinite(logits).all()):
-            raise DivergedError(f"the weights diverged in epoch {number + 1}: use a smaller learning rate")
+        if not (math.isfinite(mean) and bool(torch.isfinite(logits).all())):
+            raise DivergedError(f"training diverged in epoch {number + 1}: use a smaller `learning_rate`")
         scores = score_logits(logits, self.setup.validation.labels)
         self.epochs.append(Epoch(mean, scores.accuracy, scores.loss))
         if self._is_best():
@@ -351,8 +257,7 @@ class Trainer:
         if training.augment:
             pixels = augment(pixels, indices, len(self.images), training.seed, view)
         teacher_logits = None
-        if self.setup.objective.needs_logits:
-            assert self.setup.soft is not None
+        if self.setup.objective.needs_logits and self.setup.soft is not None:
             teacher_logits = self.setup.soft.for_batch(indices, pixels, view).to(training.device)
         pixels = pixels.to(training.device, memory_format=torch.channels_last)
         labels = self.images.labels[indices].to(training.device)

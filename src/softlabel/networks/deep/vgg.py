@@ -24,7 +24,7 @@ from softlabel.networks.deep.small_maps import Convolution
 
 CHANNELS = (64, 128, 256, 512, 512)
 UNITS = 512
-FEW = ((0, 1), (1, 1), (2, 2), (3, 2), (4, 2))  # stage, convolutions of configuration A
+FEW = (1, 1, 2, 2, 2)  # convolutions of the stages of configuration A
 ORDER = (4, 3, 2, 1, 0)  # stages that additional convolutions go to
 
 
@@ -32,7 +32,7 @@ def stage_counts(convolutions: int) -> list[int]:
     """Number of convolutions of each stage, without empty stages at the end."""
     require(1 <= convolutions <= 19, f"VGG c+3 needs 1 to 19 convolutions, got {convolutions}")
     counts, left = [], convolutions
-    for _, most in FEW:
+    for most in FEW:
         counts.append(min(most, left))
         left -= counts[-1]
     for extra in range(left):
@@ -44,16 +44,9 @@ class VGG(nn.Module):
     """VGG c+3 for images (channels, height, width); outputs are `classes` logits."""
 
     def __init__(
-        self,
-        convolutions: int,
-        classes: int,
-        image: tuple[int, int, int] = (3, 32, 32),
-        width_multiplier: float = 1.0,
-        dropout: float = 0.5,
+        self, convolutions: int, classes: int, image: tuple[int, int, int], width_multiplier: float = 1.0
     ) -> None:
         super().__init__()
-        require(width_multiplier > 0, f"width_multiplier must be positive, got {width_multiplier}")
-        require(0 <= dropout < 1, f"dropout must lie in [0, 1), got {dropout}")
         require(classes >= 2, f"classes must be at least 2, got {classes}")
         counts = stage_counts(convolutions)
         channels, rows, columns = image
@@ -76,8 +69,8 @@ class VGG(nn.Module):
         self.features = nn.Sequential(*layers)
         units = scaled(UNITS, width_multiplier)
         self.classifier = nn.Sequential(
-            nn.Linear(channels * rows * columns, units), nn.ReLU(inplace=True), nn.Dropout(dropout),
-            nn.Linear(units, units), nn.ReLU(inplace=True), nn.Dropout(dropout),
+            nn.Linear(channels * rows * columns, units), nn.ReLU(inplace=True), nn.Dropout(),
+            nn.Linear(units, units), nn.ReLU(inplace=True), nn.Dropout(),
             nn.Linear(units, classes),
         )  # fmt: skip
         initialize_for_relu(self)

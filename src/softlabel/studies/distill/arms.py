@@ -32,7 +32,7 @@ from softlabel.networks.deep.building import network_fingerprint
 from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import SoftLabels
 from softlabel.networks.deep.training import Epoch
-from softlabel.report.progress import step_progress
+from softlabel.report.progress import open_console, step_progress
 from softlabel.studies.distill.parts import ImageParts
 from softlabel.studies.distill.recipe import DistillRecipe
 from softlabel.studies.distill.result import DistilledArm, ExportedStudent, TeacherScores
@@ -94,13 +94,10 @@ def _checkpoint(directory: Path | None, arm: str) -> Path | None:
 @contextmanager
 def _reports(arm: str, epochs: int, progress: bool | EpochProgress) -> Iterator[Callable[[int, Epoch], None]]:
     """The callback of a training: the user's own, or one that moves a bar, or one that logs a line per epoch."""
-    from rich.console import Console
-
     if callable(progress):
         yield lambda epoch, at: progress(arm, epoch, at)
         return
-    console = Console(stderr=True)
-    level = logging.DEBUG if progress and (console.is_terminal or console.is_jupyter) else logging.INFO
+    level = logging.DEBUG if open_console(progress)[1] else logging.INFO
     with step_progress(f"{arm}: epochs", epochs, shown=progress) as move:
 
         def report(epoch: int, at: Epoch) -> None:
@@ -145,14 +142,10 @@ def score_teacher(teacher: ReadyTeacher, logits: Tensor | None, test: Images) ->
 def score_arm(run: DeepRun, objective: Objective, test: Images, teacher: Tensor | None, device: str) -> DistilledArm:
     """Scores of a trained student; `teacher` are the teacher's logits of the test images."""
     logits = network_logits(run.network, test.pixels, device)
-    scores = score_logits(logits, test.labels)
-    compared = {} if teacher is None else agreement(logits, teacher)
+    compared: dict[str, Any] = {"agreement": None, "kl": None} if teacher is None else agreement(logits, teacher)
     return DistilledArm(
-        accuracy=scores.accuracy,
-        loss=scores.loss,
-        calibration_error=scores.calibration_error,
-        agreement=compared.get("agreement"),
-        kl=compared.get("kl"),
+        **asdict(score_logits(logits, test.labels)),
+        **compared,
         validation_accuracy=run.accuracy,
         epochs=len(run.epochs),
         best_epoch=run.best,

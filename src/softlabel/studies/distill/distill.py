@@ -196,7 +196,7 @@ def _student(student: nn.Module | str, parts: ImageParts, options: DistillOption
     if not isinstance(student, str):
         require(
             options.width_multiplier == 1,
-            f"width_multiplier applies to students by name only, got {options.width_multiplier} with a network",
+            f"`width_multiplier` applies to students by name only, got {options.width_multiplier} with a network",
         )
         return student
     return build_network(student, parts.train.classes, parts.train.shape, options.width_multiplier, seed + 1)

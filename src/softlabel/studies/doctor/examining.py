@@ -45,7 +45,7 @@ def doctor(*paths: Path | str, label: str | None = None, id_column: str | None =
     files = [path for path in targets if not path.is_dir()]
     require(
         id_column is None or id_column != label,
-        f"column '{label}' cannot be both label and id_column: change one of them",
+        f"column '{label}' cannot be both `label` and `id_column`: change one of them",
     )
     examined: list[str] = []
     findings: list[Finding] = []

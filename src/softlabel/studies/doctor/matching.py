@@ -36,7 +36,7 @@ def matching_sheets(path: Path, sheets: Sequence[Sheet], id_column: str | None) 
     findings = list(ids_twice(ids, str(path)))
     counted = [(_missing(sheet, ids), sheet) for sheet in sheets if sheet.ids is not None]
     if not counted:
-        raise InputError(f"'{sheets[0].path}' has no column '{id_column}' to match '{path}' by: change id_column")
+        raise InputError(f"'{sheets[0].path}' has no column '{id_column}' to match '{path}' by: change `id_column`")
     missing, sheet = min(counted, key=lambda pair: len(pair[0]) / len(pair[1]))
     if len(missing):
         where = {"file": str(path), "data": str(sheet.path)}

@@ -103,7 +103,7 @@ def read_files(paths: Sequence[Path], label: str | None, id_column: str | None) 
     named = [frames[path].columns for path in data if path in frames]
     require(
         id_column is None or any(id_column in columns for columns in named),
-        f"no data file has the column '{id_column}': change id_column, or leave it out",
+        f"no data file has the column '{id_column}': change `id_column`, or leave it out",
     )
     label_files = [path for path in paths if path not in data]
     for path in label_files:

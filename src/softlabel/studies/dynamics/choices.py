@@ -21,8 +21,8 @@ from softlabel.networks.privileged import (
 )
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.studies.dynamics.comparison import SHARE, train_teacher
-from softlabel.studies.dynamics.sweeps import Sweep, SweepStudent
+from softlabel.studies.dynamics.student import SHARE, StudentSettings, max_learning_rate
+from softlabel.studies.dynamics.sweeps import Sweep
 from softlabel.theory.dynamics import kernel_dynamics, limit
 from softlabel.theory.lottery import Selection, weighted_units
 
@@ -41,14 +41,12 @@ SHOWN = {
 ROUTES = ("direct", "direct, twice as long", "two stages")
 
 
-def choice_sweep(x: np.ndarray, y: np.ndarray, counts: Sequence[int], student: SweepStudent) -> Sweep:
+def choice_sweep(x: np.ndarray, y: np.ndarray, counts: Sequence[int], student: StudentSettings) -> Sweep:
     """Errors of students of `counts` units, chosen at random among the teacher's."""
     total = student.teacher_width
     for count in counts:
         require(1 <= count < total, f"cannot choose {count} of the teacher's {total} units; use 1 to {total - 1}")
-    teacher = train_teacher(
-        x, y, total, student.activation, student.init_scale, student.iterations, student.seed
-    ).network
+    teacher = student.teacher(x, y, student.seed)
     features = unit_outputs(teacher.hidden, x, student.activation)
     units = weighted_units(teacher.output.double().numpy()[0], features)
     rows = [_row(x, y, teacher, units, count, student) for count in counts]
@@ -65,7 +63,7 @@ def choice_sweep(x: np.ndarray, y: np.ndarray, counts: Sequence[int], student: S
 
 
 def _row(
-    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, units: np.ndarray, count: int, student: SweepStudent
+    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, units: np.ndarray, count: int, student: StudentSettings
 ) -> dict[str, Any]:
     n, total = len(y), len(units)
     through = max(count, round(math.sqrt(count * total)))
@@ -93,31 +91,29 @@ def _mean(values: np.ndarray) -> dict[str, float]:
     return {"mean": float(values.mean()), "half_width": float(1.96 * values.std(ddof=1) / math.sqrt(len(values)))}
 
 
-def _chosen(
-    x: np.ndarray, network: TwoLayer, count: int, strength: float, seed: int, name: str = ""
-) -> PrivilegedStudent:
+def _chosen(x: np.ndarray, network: TwoLayer, count: int, strength: float, seed: int) -> PrivilegedStudent:
     """A corrected student of `count` randomly chosen units of a network, with their outputs as knowledge."""
     hidden, output = select_units(network, count, seed)
     q = math.sqrt(count / network.width)
     known = unit_outputs(hidden, x, network.activation)
-    return PrivilegedStudent(hidden, output / q, strength, known, network.activation, name)
+    return PrivilegedStudent(hidden, output / q, strength, known, network.activation)
 
 
-def _ticket(x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, student: SweepStudent) -> float:
+def _ticket(x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, student: StudentSettings) -> float:
     """Error of a chosen student that is trained on the labels only (λ = 0), in the kernel regime."""
     problem = kernel_problem(_chosen(x, teacher, count, 0.0, student.seed), x, y)
     return float((limit(problem) - problem.y).square().mean())
 
 
 def _trained(
-    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, through: int, student: SweepStudent
+    x: np.ndarray, y: np.ndarray, teacher: TwoLayer, count: int, through: int, student: StudentSettings
 ) -> dict[str, np.ndarray]:
     """Mean (y − f)² of trained students, (trained,) for each route."""
     seeds = range(student.seed, student.seed + TRAINED)
 
     def train(students: list[PrivilegedStudent], times: int = 1) -> list[Any]:
-        learning_rate = student.learning_rate or SHARE * min(
-            kernel_dynamics(kernel_problem(one, x, y), vectors=20).max_learning_rate for one in students
+        learning_rate = student.learning_rate or SHARE * max_learning_rate(
+            kernel_dynamics(kernel_problem(one, x, y), vectors=20) for one in students
         )
         return train_privileged(x, y, students, iterations=times * student.iterations, learning_rate=learning_rate)
 
@@ -159,17 +155,17 @@ def _chart(rows: Sequence[dict[str, Any]]) -> Chart:
         low, high = ([v["mean"] + sign * v["half_width"] for v in values] for sign in (-1, 1))
         return Series(name, x, [v["mean"] for v in values], low, high, role=role, **options)
 
-    axis = "1 − m/m̄"
+    axis = "share of units left out, 1 − m/m̄"
     panels = [
         Panel(
             "error of a choice, e²/n",
             [
-                line("with q", "corrected", "soft", marks=True),
+                line("with the correction q", "corrected", "soft", marks=True),
                 line("(1 − m/m̄) S²", "expected", "soft", dashed=True),
-                line("bound, C = 1", "bound", "paper", dashed=True),
+                line("bound (6), C = 1", "bound", "paper", dashed=True),
                 line("without q", "uncorrected", "hard"),
-                line("two choices", "two_choices", "extra", marks=True),
-                line("if stages multiplied", "multiplied", "other", dashed=True),
+                line("choosing twice", "two_choices", "extra", marks=True),
+                line("if errors multiplied", "multiplied", "other", dashed=True),
             ],
             axis,
             "e²/n",

@@ -6,26 +6,16 @@ with random ones.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from softlabel.errors import require, unknown
-from softlabel.lab.study import Result
-from softlabel.memory import check_memory
-from softlabel.networks.privileged import (
-    PrivilegedRun,
-    PrivilegedStudent,
-    check_strength,
-    draw_privileged_init,
-    kernel_problem,
-    select_units,
-    train_privileged,
-    unit_outputs,
-)
-from softlabel.ranges import check_count, check_positive, check_seed
+from softlabel.errors import unknown
+from softlabel.networks.privileged import PrivilegedRun, draw_privileged_init, kernel_problem
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Table
+from softlabel.report.result import ReportedResult
+from softlabel.studies.dynamics.student import StudentSettings
 from softlabel.theory.dynamics import (
     LIPSCHITZ,
     Assumption,
@@ -33,23 +23,16 @@ from softlabel.theory.dynamics import (
     KernelProblem,
     check_assumptions,
     drift,
-    kernel_dynamics,
     limit,
     printed_limit,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 INITS = ("teacher", "random")
-SHARE = 0.2  # default learning rate, as a share of the largest one that converges
 LARGEST_LIMIT = 2e11  # operations that the true limit may take
-RECORDS = 40
-SCALES = (1e-6, 1e6)  # range of the standard deviation of initial weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DynamicsResult(Result):
+class DynamicsResult(ReportedResult):
     """Prediction and simulation of one student.
 
     Attributes
@@ -159,156 +142,26 @@ class DynamicsResult(Result):
         caption = "Mean squared error on the training rows."
         return Chart("dynamics", "Kernel regime: prediction and simulation", caption, [panel])
 
-    def plot(self) -> "Figure":
-        """Training error against the iterations, predicted and simulated, as a Matplotlib figure."""
-        from softlabel.report.drawing import chart_figure
 
-        return chart_figure(self.chart)
-
-    def _repr_html_(self) -> str:
-        from softlabel.report.notebook import result_html
-
-        return result_html(self.summary, self.plot(), self.table)
-
-
-def compare_dynamics(
-    x: np.ndarray,
-    y: np.ndarray,
-    *,
-    width: int = 100,
-    teacher_width: int = 400,
-    strength: float = 1.0,
-    activation: str = "softplus",
-    init: str = "teacher",
-    init_scale: float = 1.0,
-    iterations: int = 1000,
-    learning_rate: float | None = None,
-    seed: int = 0,
-) -> DynamicsResult:
-    """Predict and simulate a student with privileged knowledge.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, d)
-        Inputs.
-    y : ndarray of shape (n,)
-        Labels −1 and +1.
-    width, teacher_width : int
-        Units of the student, and of the teacher from which they are chosen.
-    strength : float, default=1.0
-        λ, the weight of the privileged knowledge, from 0 to infinity.
-    activation : {"relu", "softplus", "tanh", "erf", "gelu"}, default="softplus"
-        Activation of the units.
-    init : {"teacher", "random"}, default="teacher"
-        Initialize the student with the weights of the chosen units, or at random.
-    init_scale : float, default=1.0
-        Standard deviation of random initial weights.
-    iterations : int, default=1000
-        Steps of gradient descent, for teacher and student.
-    learning_rate : float, optional
-        Learning rate of the student. Default: a fifth of 2/λ_max.
-    seed : int, default=0
-        Random seed.
-
-    Returns
-    -------
-    DynamicsResult
-        The predicted and the simulated curve, their deviation, the poles and the limit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softlabel.studies.dynamics import compare_dynamics
-    >>> x = np.array([[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0], [-0.8, -0.6]])
-    >>> y = np.array([1.0, 1.0, -1.0, -1.0])
-    >>> compare_dynamics(x, y, width=10, teacher_width=40, iterations=20).deviation < 0.1
-    True
-    """
+def compare_dynamics(x: np.ndarray, y: np.ndarray, settings: StudentSettings, init: str) -> DynamicsResult:
+    """Predict and simulate a student, initialized with the weights of its teacher's units ("teacher") or at random."""
     if init not in INITS:
         raise unknown("init", init, INITS)
-    check_count(iterations, "iterations")
-    require(1 <= width <= teacher_width, f"width must lie between 1 and the teacher's {teacher_width}, got {width}")
-    check_positive(init_scale, "init_scale", *SCALES)
-    check_strength(strength)
-    check_seed(seed)
-    check_units(teacher_width, x, "teacher_width")
-    teacher = train_teacher(x, y, teacher_width, activation, init_scale, iterations, seed)
-    hidden, output = select_units(teacher.network, width, seed)
-    known = unit_outputs(hidden, x, activation)
+    student = settings.informed(x, y, settings.seed)
     if init == "random":
-        hidden, _ = draw_privileged_init(width, x.shape[1], init_scale, seed + 1)
-    student = PrivilegedStudent(hidden, output, strength, known, activation)
-    dynamics, run, predicted, deviation = predict_and_train(student, x, y, iterations, learning_rate)
-    problem, learning_rate = dynamics.problem, learning_rate or SHARE * dynamics.max_learning_rate
-    return DynamicsResult(
-        problem,
-        dynamics,
-        run,
-        learning_rate,
-        predicted,
-        deviation,
-        _limits(problem),
-        check_assumptions(problem, activation in LIPSCHITZ, learning_rate) if _small(problem) else [],
-        _drift(problem, run, x, y) if _small(problem) else None,
-    )
-
-
-def check_units(count: int, x: np.ndarray, parameter: str) -> None:
-    """Raise if the outputs of the units on all rows do not fit in memory."""
+        hidden, _ = draw_privileged_init(settings.width, x.shape[1], settings.init_scale, settings.seed + 1)
+        student = replace(student, hidden=hidden)
+    simulation = settings.simulate(student, x, y)
+    problem = simulation.dynamics.problem
     n, d = x.shape
-    check_memory(4 * count * (n + d), f"{parameter} = {count:,} units", "use fewer units or fewer rows")
+    if problem.units * n * d * min(n, d) > LARGEST_LIMIT:
+        return DynamicsResult(problem, *simulation, limits=None, assumptions=[], drift=None)
+    true, printed = (float((f - problem.y).square().mean()) for f in (limit(problem), printed_limit(problem)))
+    assumptions = check_assumptions(problem, settings.activation in LIPSCHITZ, simulation.learning_rate)
+    return DynamicsResult(problem, *simulation, (true, printed), assumptions, _drift(problem, simulation.run, x, y))
 
 
 def _drift(problem: KernelProblem, run: PrivilegedRun, x: np.ndarray, y: np.ndarray) -> float:
     trained = replace(run.student, hidden=run.network.hidden.numpy())
     moved = np.linalg.norm(trained.hidden - run.student.hidden, axis=1)
     return drift(problem, kernel_problem(trained, x, y).slopes, moved, LIPSCHITZ.get(trained.activation, 1.0)).relative
-
-
-def predict_and_train(
-    student: PrivilegedStudent, x: np.ndarray, y: np.ndarray, iterations: int, learning_rate: float | None
-) -> tuple[Dynamics, PrivilegedRun, np.ndarray, float]:
-    """The prediction, the simulation, the prediction at the recorded steps, and their largest deviation."""
-    dynamics = kernel_dynamics(kernel_problem(student, x, y))
-    learning_rate = learning_rate or SHARE * dynamics.max_learning_rate
-    require(
-        learning_rate < dynamics.max_learning_rate,
-        f"learning_rate must be below 2/λ_max = {dynamics.max_learning_rate:.4g}, otherwise gradient descent diverges; "
-        f"got {learning_rate:.4g}",
-    )
-    (run,) = train_privileged(
-        x,
-        y,
-        [student],
-        iterations=iterations,
-        learning_rate=learning_rate,
-        record_every=max(1, iterations // RECORDS),
-        keep_outputs=True,
-        precision="float64",
-    )
-    predicted = np.stack([dynamics.descent(iteration, learning_rate) for iteration in run.steps])
-    assert run.outputs is not None
-    size = float(np.linalg.norm(run.outputs[0] - y))
-    return dynamics, run, predicted, float(np.linalg.norm(predicted - run.outputs, axis=1).max()) / size
-
-
-def train_teacher(
-    x: np.ndarray, y: np.ndarray, width: int, activation: str, init_scale: float, iterations: int, seed: int
-) -> PrivilegedRun:
-    """A teacher trained on the labels only."""
-    hidden, output = draw_privileged_init(width, x.shape[1], init_scale, seed)
-    teacher = PrivilegedStudent(hidden, output, activation=activation, name="teacher")
-    learning_rate = SHARE * kernel_dynamics(kernel_problem(teacher, x, y), vectors=20).max_learning_rate
-    return train_privileged(x, y, [teacher], iterations=iterations, learning_rate=learning_rate)[0]
-
-
-def _small(problem: KernelProblem) -> bool:
-    n, d = problem.x.shape
-    return problem.units * n * d * min(n, d) <= LARGEST_LIMIT
-
-
-def _limits(problem: KernelProblem) -> tuple[float, float] | None:
-    if not _small(problem):
-        return None
-    true, printed = (float((f - problem.y).square().mean()) for f in (limit(problem), printed_limit(problem)))
-    return true, printed

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from softlabel.lab.writable import check_directory
 from softlabel.ranges import check_count, check_positive
 from softlabel.report.progress import status_progress
 from softlabel.studies.dynamics.choices import choice_sweep
-from softlabel.studies.dynamics.comparison import SCALES, DynamicsResult, compare_dynamics
-from softlabel.studies.dynamics.sweeps import Sweep, SweepStudent, distance_sweep, strength_sweep, width_sweep
+from softlabel.studies.dynamics.comparison import DynamicsResult, compare_dynamics
+from softlabel.studies.dynamics.student import SCALES, StudentSettings
+from softlabel.studies.dynamics.sweeps import Sweep, distance_sweep, strength_sweep, width_sweep
 from softlabel.studies.signed_rows import signed_rows
 
 SweepName = Literal["widths", "strengths", "distances", "choices"]
@@ -57,39 +58,27 @@ class DynamicsOptions:
             check_positive(self.learning_rate, "learning_rate")
 
 
+class _Keywords(TypedDict, total=False):
+    """The keyword arguments that are the same with and without a sweep."""
+
+    label: str | int | None
+    rows: int | None
+    width: int
+    teacher_width: int
+    strength: float
+    iterations: int
+    seed: int
+    out: str | Path | None
+    options: DynamicsOptions | None
+
+
 @overload
-def dynamics(
-    X: Any,
-    y: Any = None,
-    *,
-    label: str | int | None = None,
-    rows: int | None = 200,
-    width: int = 100,
-    teacher_width: int = 400,
-    strength: float = 1.0,
-    iterations: int = 1000,
-    sweep: None = None,
-    seed: int = 0,
-    out: str | Path | None = None,
-    options: DynamicsOptions | None = None,
-) -> DynamicsResult: ...
+def dynamics(X: Any, y: Any = None, *, sweep: None = None, **keywords: Unpack[_Keywords]) -> DynamicsResult: ...
 
 
 @overload
 def dynamics(
-    X: Any,
-    y: Any = None,
-    *,
-    label: str | int | None = None,
-    rows: int | None = 200,
-    width: int = 100,
-    teacher_width: int = 400,
-    strength: float = 1.0,
-    iterations: int = 1000,
-    sweep: Mapping[SweepName, Sequence[float]],
-    seed: int = 0,
-    out: str | Path | None = None,
-    options: DynamicsOptions | None = None,
+    X: Any, y: Any = None, *, sweep: Mapping[SweepName, Sequence[float]], **keywords: Unpack[_Keywords]
 ) -> Sweep: ...
 
 
@@ -157,7 +146,7 @@ def dynamics(
     True
     """
     options = options or DynamicsOptions()
-    student = SweepStudent(
+    student = StudentSettings(
         width, teacher_width, strength, options.activation or ACTIVATION, options.init_scale, iterations,
         options.learning_rate, seed,
     )  # fmt: skip
@@ -167,11 +156,7 @@ def dynamics(
     x, signs = data.X.astype(np.float64), data.y.astype(np.float64)
     with status_progress("predicting and simulating"):
         if sweep is None:
-            result = compare_dynamics(
-                x, signs, width=width, teacher_width=teacher_width, strength=strength, activation=student.activation,
-                init=options.init, init_scale=options.init_scale, iterations=iterations,
-                learning_rate=options.learning_rate, seed=seed,
-            )  # fmt: skip
+            result = compare_dynamics(x, signs, student, options.init)
         else:
             result = _run_sweep(x, signs, sweep, student, options.activation)
     if out is not None:
@@ -204,7 +189,7 @@ def _run_sweep(
     x: np.ndarray,
     signs: np.ndarray,
     sweep: Mapping[SweepName, Sequence[float]],
-    student: SweepStudent,
+    student: StudentSettings,
     activation: str | None,
 ) -> Sweep:
     ((name, values),) = sweep.items()

@@ -15,79 +15,15 @@ from softlabel.networks.privileged import (
     check_strength,
     draw_privileged_init,
     kernel_problem,
-    select_units,
     unit_outputs,
 )
-from softlabel.ranges import check_count, check_positive, check_seed
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Table
-from softlabel.studies.dynamics.comparison import SCALES, check_units, predict_and_train, train_teacher
+from softlabel.studies.dynamics.student import SCALES, SEEDS, StudentSettings, check_units
 from softlabel.theory.dynamics import limit, strength_tradeoff
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SEEDS = 3
-
-
-@dataclass(frozen=True)
-class SweepStudent:
-    """The settings that all points of a sweep share: the student, its teacher, and their training.
-
-    Parameters
-    ----------
-    width, teacher_width : int
-        Units of the student, and of the teacher from which they are chosen.
-    strength : float, default=1.0
-        λ, the weight of the privileged knowledge, from 0 to infinity.
-    activation : str, default="softplus"
-        Activation of the units.
-    init_scale : float, default=1.0
-        Standard deviation of initial weights.
-    iterations : int, default=1000
-        Steps of gradient descent.
-    learning_rate : float, optional
-        Learning rate. Default: a fifth of the largest one that converges.
-    seed : int, default=0
-        First seed; three seeds are run.
-
-    Examples
-    --------
-    >>> from softlabel.studies.dynamics import SweepStudent
-    >>> SweepStudent(width=10, teacher_width=40).seeds
-    range(0, 3)
-    """
-
-    width: int = 100
-    teacher_width: int = 400
-    strength: float = 1.0
-    activation: str = "softplus"
-    init_scale: float = 1.0
-    iterations: int = 1000
-    learning_rate: float | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require(
-            1 <= self.width <= self.teacher_width,
-            f"width must lie between 1 and the teacher's {self.teacher_width}, got {self.width}",
-        )
-        check_count(self.iterations, "iterations")
-        check_positive(self.init_scale, "init_scale", *SCALES)
-        check_strength(self.strength)
-        check_seed(self.seed)
-
-    @property
-    def seeds(self) -> range:
-        """The seeds over which a sweep averages."""
-        return range(self.seed, self.seed + SEEDS)
-
-    def informed(self, x: np.ndarray, y: np.ndarray, seed: int) -> PrivilegedStudent:
-        """A student initialized with units of a teacher trained on the labels, with their outputs as knowledge."""
-        teacher = train_teacher(x, y, self.teacher_width, self.activation, self.init_scale, self.iterations, seed)
-        hidden, output = select_units(teacher.network, self.width, seed)
-        known = unit_outputs(hidden, x, self.activation)
-        return PrivilegedStudent(hidden, output, self.strength, known, self.activation)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +86,7 @@ class Sweep(Result):
 
 
 def width_sweep(
-    x: np.ndarray, y: np.ndarray, widths: Sequence[int], student: SweepStudent, activations: Sequence[str]
+    x: np.ndarray, y: np.ndarray, widths: Sequence[int], student: StudentSettings, activations: Sequence[str]
 ) -> Sweep:
     """Largest deviation of prediction from simulation by width, for random initializations with φ_k = f_k(0)."""
     require(len(widths) >= 2, f"widths must contain at least two values, got {len(widths)}")
@@ -162,7 +98,7 @@ def width_sweep(
                 hidden, output = draw_privileged_init(width, x.shape[1], student.init_scale, seed)
                 known = unit_outputs(hidden, x, activation)
                 initial = PrivilegedStudent(hidden, output, student.strength, known, activation)
-                deviation = predict_and_train(initial, x, y, student.iterations, student.learning_rate)[-1]
+                deviation = student.simulate(initial, x, y).deviation
                 rows.append({"activation": activation, "width": width, "seed": seed, "deviation": deviation})
     by_name = {name: [row for row in rows if row["activation"] == name] for name in activations}
     powers = {name: fitted_power(own) for name, own in by_name.items()}
@@ -189,7 +125,7 @@ def width_sweep(
     )  # fmt: skip
 
 
-def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], student: SweepStudent) -> Sweep:
+def strength_sweep(x: np.ndarray, y: np.ndarray, strengths: Sequence[float], student: StudentSettings) -> Sweep:
     """Where the student ends and how fast, along λ (section 2.7)."""
     require(len(strengths) >= 2, f"strengths must contain at least two values, got {len(strengths)}")
     for strength in strengths:
@@ -240,7 +176,7 @@ def _strength_chart(rows: Sequence[dict[str, Any]], strengths: Sequence[float], 
     poles, errors = ([mean_at(rows, "strength", s, name) for s in timed] for name in ("slowest_pole", "error"))
     panels = [
         Panel(
-            f"λ from {min(timed):g} to {max(timed):g}, joined in order",
+            f"each point is one λ, joined from {min(timed):g} to {max(timed):g}",
             [Series("true limit", poles, errors, role="soft")],
             "slowest active pole (faster →)",
             "mean (y − f)² at the end",
@@ -258,10 +194,10 @@ def _strength_chart(rows: Sequence[dict[str, Any]], strengths: Sequence[float], 
         ),
     ]
     caption = f"Means of {SEEDS} seeds; bands from smallest to largest."
-    return Chart("strength", "What λ trades: speed against error", caption, panels, share_y=False)
+    return Chart("strength", "The tradeoff that λ controls: speed against error", caption, panels, share_y=False)
 
 
-def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], student: SweepStudent) -> Sweep:
+def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], student: StudentSettings) -> Sweep:
     """Initializations moved away from the known units by shift × init_scale × N(0, 1), which violates Assumption 4."""
     require(len(shifts) >= 2, f"distances must contain at least two values, got {len(shifts)}")
     require(max(shifts) <= SCALES[1], f"distances must be at most {SCALES[1]:g}, got {max(shifts)}")
@@ -271,10 +207,8 @@ def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], studen
         noise, _ = draw_privileged_init(student.width, x.shape[1], student.init_scale, seed + 1000)
         for shift in shifts:
             moved = replace(near, hidden=near.hidden + shift * noise)
-            dynamics, run, predicted, deviation = predict_and_train(
-                moved, x, y, student.iterations, student.learning_rate
-            )
-            problem = dynamics.problem
+            simulation = student.simulate(moved, x, y)
+            problem = simulation.dynamics.problem
             away = float((problem.privileged - problem.features).norm(dim=1).max())
             rows.append(
                 {
@@ -282,9 +216,9 @@ def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], studen
                     "seed": seed,
                     "distance": away,
                     "limit_error": float((limit(problem) - problem.y).square().mean()),
-                    "predicted_error": float(np.mean((predicted[-1] - y) ** 2)),
-                    "simulated_error": run.train[-1],
-                    "deviation": deviation,
+                    "predicted_error": float(np.mean((simulation.predicted[-1] - y) ** 2)),
+                    "simulated_error": simulation.run.train[-1],
+                    "deviation": simulation.deviation,
                 }
             )
     distances = [mean_at(rows, "shift", shift, "distance") for shift in shifts]
@@ -292,14 +226,14 @@ def distance_sweep(x: np.ndarray, y: np.ndarray, shifts: Sequence[float], studen
     def along(name: str, key: str, role: str, **options: Any) -> Series:
         return replace(_banded(name, shifts, rows, "shift", key, role, **options), x=distances)
 
-    axis = "largest ‖φ_k − f_k(0)‖"
+    axis = "largest ‖φₖ − fₖ(0)‖"
     panels = [
         Panel(
             f"after {student.iterations:,} steps",
             [
                 along("simulated", "simulated_error", "soft"),
-                along("predicted by the kernel", "predicted_error", "hard", dashed=True),
-                along("predicted limit", "limit_error", "paper", dashed=True),
+                replace(along("predicted by the kernel", "predicted_error", "hard", dashed=True), low=None, high=None),
+                replace(along("predicted limit", "limit_error", "paper", dashed=True), low=None, high=None),
             ],
             axis,
             "mean (y − f)²",

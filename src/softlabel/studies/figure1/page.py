@@ -1,13 +1,13 @@
 """The page of Figure 1."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from softlabel.lab.statistics import Interval
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.report.citations import citations
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.figure1.result import ARMS, NAMES, Figure1Result, NetworkFamily, SeedInterval
+from softlabel.studies.figure1.result import ARMS, NAMES, Figure1Result, NetworkFamily
 from softlabel.studies.figure1.settings import Figure1Settings
+from softlabel.studies.pages import claim_cell, interval_cell
 
 QUESTION = (
     "Do harder data gain more from soft labels? Deep students on CIFAR-10 cats and dogs with Gaussian noise (Mandal, "
@@ -15,21 +15,18 @@ QUESTION = (
 )
 
 
-def page(result: Figure1Result, environment: Mapping[str, Any] | None, command: str) -> Page:
+def figure1_page(result: Figure1Result) -> Page:
     """The page of a run."""
     settings = result.settings
     return Page(
         title="Noisy images, deep students: Figure 1",
         question=QUESTION,
         answer=result.summary,
-        tables=[noise_table(result)],
-        charts=[noise_chart(result)],
+        tables=[_noise_table(result)],
+        charts=[_noise_chart(result)],
         extra_tables=[_other_metrics(result)],
         method=_method(settings),
         settings=settings.model_dump(mode="json"),
-        environment=environment,
-        command=command,
-        citations=citations("figure1", settings.data),
     )
 
 
@@ -50,19 +47,18 @@ def _method(settings: Figure1Settings) -> list[str]:
     ]
 
 
-def _ends(value: SeedInterval, digits: str = ".2f") -> Cell:
-    return Cell(f"{value.mean:{digits}}", f"{value.low:{digits}} … {value.high:{digits}}")
+def _ends(value: Interval, digits: str = ".2f") -> Cell:
+    return interval_cell(value.mean, value.low, value.high, digits)
 
 
-def noise_table(result: Figure1Result) -> Table:
+def _noise_table(result: Figure1Result) -> Table:
     """Accuracies and gaps of every family at every noise level."""
     rows: list[list[Cell | str]] = []
     for family in result.families:
-        tone = {"holds": "good", "does not hold": "bad"}.get(family.verdict, "muted")
         for index, level in enumerate(family.levels):
             name = NAMES[family.name] if index == 0 else ""
             accuracies = [_ends(level.arms[arm]) for arm in ARMS]
-            slope = [_ends(family.slope, "+.2f"), Cell(family.verdict, "", tone)] if index == 0 else ["", ""]
+            slope = [_ends(family.slope, "+.2f"), claim_cell(family.verdict)] if index == 0 else ["", ""]
             rows.append([name, f"{level.noise:g}", *accuracies, _ends(level.gap, "+.2f"), *slope])
     return Table(
         "Test accuracy against noise",
@@ -101,7 +97,7 @@ def _parameters(families: Sequence[NetworkFamily]) -> str:
     return f"Parameters of teacher and student: {'; '.join(parts)}."
 
 
-def noise_chart(result: Figure1Result) -> Chart:
+def _noise_chart(result: Figure1Result) -> Chart:
     """Accuracy of every arm and the gap, against the noise level."""
     noise = list(result.settings.levels)
     above, below = [], []
@@ -118,5 +114,5 @@ def noise_chart(result: Figure1Result) -> Chart:
     return Chart("figure1", "Accuracy under Gaussian noise", caption, [*above, *below], columns=len(result.families))
 
 
-def _series(name: str, x: list[float], values: Sequence[SeedInterval], role: str) -> Series:
+def _series(name: str, x: list[float], values: Sequence[Interval], role: str) -> Series:
     return Series(name, x, [v.mean for v in values], [v.low for v in values], [v.high for v in values], role=role)

@@ -6,17 +6,15 @@ different split, so the spread of the slopes includes the variance due to the ch
 """
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from softlabel.lab.cells import StageResults
-from softlabel.lab.study import Result
+from softlabel.lab.statistics import Interval
+from softlabel.report.page import Page
 from softlabel.studies.figure1.settings import FAMILIES, Figure1Settings
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from softlabel.studies.pages import StudyResult
 
 ARMS = ("teacher", "hard", "soft")
 NAMES = {"vgg": "VGG 8+3 → 2+3", "resnet": "ResNet-20 → ResNet-8"}
@@ -29,25 +27,12 @@ ClaimVerdict = Literal["holds", "does not hold", "open"]
 
 
 @dataclass(frozen=True)
-class SeedInterval:
-    """A mean over seeds and the ends of its Student interval."""
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.2f} ({self.low:+.2f} … {self.high:+.2f})"
-
-
-@dataclass(frozen=True)
 class NoiseLevel:
     """One family at one noise level: accuracies in per cent, the gap in percentage points."""
 
     noise: float
-    arms: dict[str, SeedInterval]
-    gap: SeedInterval
+    arms: dict[str, Interval]
+    gap: Interval
 
 
 @dataclass(frozen=True)
@@ -56,7 +41,7 @@ class NetworkFamily:
 
     name: str
     levels: list[NoiseLevel]
-    slope: SeedInterval
+    slope: Interval
     parameters: dict[str, int]
 
     @property
@@ -65,8 +50,8 @@ class NetworkFamily:
         return "holds" if self.slope.low > 0 else "does not hold" if self.slope.high < 0 else "open"
 
 
-class Figure1Result(Result):
-    """Accuracies, gaps and slopes of all families.
+class Figure1Result(StudyResult):
+    """Accuracies, gaps and slopes of all families; `plot` shows accuracy and gap against the noise level.
 
     Attributes
     ----------
@@ -108,23 +93,15 @@ class Figure1Result(Result):
     def summary(self) -> list[str]:
         """One sentence per family."""
         return [
-            f"{NAMES[family.name]}: {SENTENCES[family.verdict]}; soft − hard changes by {family.slope} points per 0.1 "
-            f"of noise (mean gap {sum(level.gap.mean for level in family.levels) / len(family.levels):+.2f})."
+            f"{NAMES[family.name]}: {SENTENCES[family.verdict]}; soft − hard changes by {family.slope:+.2f} points "
+            f"per 0.1 of noise (mean gap {sum(level.gap.mean for level in family.levels) / len(family.levels):+.2f})."
             for family in self.families
         ]
 
-    def plot(self) -> "Figure":
-        """Accuracy and gap against the noise level, as a Matplotlib figure."""
-        from softlabel.report.drawing import chart_figure
-        from softlabel.studies.figure1.page import noise_chart
+    def _page(self) -> Page:
+        from softlabel.studies.figure1.page import figure1_page
 
-        return chart_figure(noise_chart(self))
-
-    def _repr_html_(self) -> str:
-        from softlabel.report.notebook import result_html
-        from softlabel.studies.figure1.page import noise_table
-
-        return result_html(self.summary, self.plot(), noise_table(self))
+        return figure1_page(self)
 
     def accuracy(self, family: str, arm: str) -> np.ndarray:
         """(runs, levels) test accuracies in per cent."""
@@ -140,10 +117,8 @@ class Figure1Result(Result):
         values = [self._results[family, level, seed].metrics[f"{arm}: {metric}"] for seed in self.settings.seeds]
         return float(np.mean(values))
 
-    def _interval(self, values: np.ndarray) -> SeedInterval:
-        mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
-        half = float(student_t.isf((1 - self.settings.confidence) / 2, len(values) - 1)) * error
-        return SeedInterval(mean, mean - half, mean + half, len(values))
+    def _interval(self, values: np.ndarray) -> Interval:
+        return Interval.from_runs(values, self.settings.confidence)
 
     def _family(self, name: str) -> NetworkFamily:
         tables = {arm: self.accuracy(name, arm) for arm in ARMS}

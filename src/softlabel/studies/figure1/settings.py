@@ -7,12 +7,12 @@ from pydantic import Field, model_validator
 from softlabel.data.loading import load_raw
 from softlabel.data.rules import class_pair
 from softlabel.errors import require
-from softlabel.lab import Settings
+from softlabel.studies.paper_settings import PaperSettings
 
 FAMILIES = {"vgg": ("vgg8+3", "vgg2+3"), "resnet": ("resnet20", "resnet8")}  # teacher, student
 
 
-class Figure1Settings(Settings):
+class Figure1Settings(PaperSettings):
     """Settings of the study of Figure 1.
 
     Parameters
@@ -68,9 +68,6 @@ class Figure1Settings(Settings):
     soft_share: float = Field(default=1.0, gt=0, le=1)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     device: str = "cpu"
-    runs: int = Field(ge=2)
-    seed: int = Field(default=0, ge=0)
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
 
     @model_validator(mode="after")
     def _levels(self) -> Self:
@@ -89,11 +86,6 @@ class Figure1Settings(Settings):
     def weight_decay(self, family: str) -> float:
         """Weight decay of a family."""
         return self.vgg_weight_decay if family == "vgg" else self.resnet_weight_decay
-
-    @property
-    def seeds(self) -> range:
-        """The seeds of the runs."""
-        return range(self.seed, self.seed + self.runs)
 
 
 PRESETS = {

@@ -1,12 +1,7 @@
 """Figure 1 as a study."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from softlabel.lab.cells import Stage, StageResults
 from softlabel.lab.study import Facts, Study
-from softlabel.report.page import Page
-from softlabel.studies.figure1.page import page
 from softlabel.studies.figure1.result import Figure1Result
 from softlabel.studies.figure1.settings import PRESETS, Figure1Settings
 from softlabel.studies.figure1.training import cell_bundles, train
@@ -39,7 +34,3 @@ class Figure1Study(Study[Figure1Settings, Figure1Result]):
     def judge(self, results: StageResults, facts: Facts) -> Figure1Result:
         """Accuracies, gaps and slopes of all families, from the results of the cells."""
         return Figure1Result(self.settings, results)
-
-    def page(self, result: Figure1Result, environment: Mapping[str, Any] | None, command: str) -> Page:
-        """The page of a run."""
-        return page(result, environment, command)

@@ -1,15 +1,13 @@
 """The page of Figures 1 to 6."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
+from softlabel.lab.statistics import student_interval
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.report.citations import citations
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.kernel_regime.result import KernelRegimeResult, PairedComparison
 from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
+from softlabel.studies.pages import claim_cell, interval_cell
 
 QUESTION = (
     "Does a small student learn faster and better when it knows the outputs of a teacher's hidden units? Two-layer "
@@ -33,21 +31,18 @@ HISTOGRAMS = {
 BINS = 20
 
 
-def page(result: KernelRegimeResult, environment: Mapping[str, Any] | None, command: str) -> Page:
+def kernel_regime_page(result: KernelRegimeResult) -> Page:
     """The page of a run."""
     settings = result.settings
     return Page(
         title="Privileged knowledge in the kernel regime: Figures 1 to 6",
         question=QUESTION,
         answer=result.summary,
-        tables=[claims_table(result)],
-        charts=[*(curve_chart(result, name) for name in LINES), *(_histogram(result, name) for name in HISTOGRAMS)],
+        tables=[_claims_table(result)],
+        charts=[*(_curve_chart(result, name) for name in LINES), *(_histogram(result, name) for name in HISTOGRAMS)],
         extra_tables=[],
         method=_method(settings),
         settings=settings.model_dump(mode="json"),
-        environment=environment,
-        command=command,
-        citations=citations("kernel-regime", settings.data),
     )
 
 
@@ -66,13 +61,12 @@ def _method(settings: KernelRegimeSettings) -> list[str]:
     ]
 
 
-def claims_table(result: KernelRegimeResult) -> Table:
+def _claims_table(result: KernelRegimeResult) -> Table:
     """Every comparison of every figure."""
     rows: list[list[Cell | str]] = []
     for figure in result.figures:
-        tone = {"holds": "good", "does not hold": "bad"}.get(figure.verdict, "muted")
         for index, comparison in enumerate(figure.comparisons):
-            name, verdict = (figure.name, Cell(figure.verdict, "", tone)) if index == 0 else ("", "")
+            name, verdict = (figure.name, claim_cell(figure.verdict)) if index == 0 else ("", "")
             rows.append([name, comparison.says, *_numbers(comparison), verdict])
     return Table(
         "Every claim, compared seed by seed",
@@ -88,12 +82,12 @@ def _numbers(comparison: PairedComparison) -> list[Cell | str]:
     return [
         f"{comparison.this:.4f}",
         f"{comparison.that:.4f}",
-        Cell(f"{comparison.that - comparison.this:+.4f}", f"{comparison.low:+.4f} … {comparison.high:+.4f}"),
+        interval_cell(comparison.that - comparison.this, comparison.low, comparison.high, "+.4f"),
         answers[comparison.holds],
     ]
 
 
-def curve_chart(result: KernelRegimeResult, name: str) -> Chart:
+def _curve_chart(result: KernelRegimeResult, name: str) -> Chart:
     """Training and test loss against the iterations, for the curves of one figure."""
     figure = result.figures[list(LINES).index(name)]
     steps = result.steps.tolist()
@@ -101,8 +95,8 @@ def curve_chart(result: KernelRegimeResult, name: str) -> Chart:
     for part, title in (("train", "training loss"), ("test", "test loss")):
         series = []
         for line, role in LINES[name]:
-            mean, low, high = (values.tolist() for values in result.interval(result.curves(line, part)))
-            series.append(Series(line, steps, mean, low, high, role=role))
+            numbers = student_interval(result.curves(line, part), result.settings.confidence)
+            series.append(Series(line, steps, *(values.tolist() for values in numbers), role=role))
         panels.append(Panel(title, series, "iterations", "mean (y − f)²"))
     return Chart(name, f"{figure.name}: {figure.verdict}", figure.claim, panels)
 

@@ -1,17 +1,15 @@
 """The result of Figures 1 to 6: which of their claims hold, by paired comparisons over seeds with intervals."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from softlabel.lab.cells import StageResults
-from softlabel.lab.study import Result
+from softlabel.lab.statistics import student_interval
+from softlabel.report.page import Page
 from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from softlabel.studies.pages import StudyResult
 
 FigureVerdict = Literal["holds", "holds partly", "does not hold", "open"]
 
@@ -51,8 +49,8 @@ class PaperFigure:
         return "holds partly" if True in outcomes else "open"
 
 
-class KernelRegimeResult(Result):
-    """The claims of all figures.
+class KernelRegimeResult(StudyResult):
+    """The claims of all figures; `plot` shows the losses of Figure 1, with and without a teacher.
 
     Attributes
     ----------
@@ -98,18 +96,10 @@ class KernelRegimeResult(Result):
         """One line per figure."""
         return [f"{figure.name}: {figure.verdict}. {figure.claim}" for figure in self.figures]
 
-    def plot(self) -> "Figure":
-        """Training and test loss of Figure 1 (with and without a teacher), as a Matplotlib figure."""
-        from softlabel.report.drawing import chart_figure
-        from softlabel.studies.kernel_regime.page import curve_chart
+    def _page(self) -> Page:
+        from softlabel.studies.kernel_regime.page import kernel_regime_page
 
-        return chart_figure(curve_chart(self, "figure1"))
-
-    def _repr_html_(self) -> str:
-        from softlabel.report.notebook import result_html
-        from softlabel.studies.kernel_regime.page import claims_table
-
-        return result_html(self.summary, self.plot(), claims_table(self))
+        return kernel_regime_page(self)
 
     def _figures(self) -> list[PaperFigure]:
         return [
@@ -153,14 +143,8 @@ class KernelRegimeResult(Result):
         """Overlaps of the units of all runs with the top eigenvectors."""
         return np.concatenate([result.arrays[f"overlap: {name}"] for result in self._results])
 
-    def interval(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Mean over runs and the ends of its Student interval, for values (runs, …)."""
-        mean, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
-        half = float(student_t.isf((1 - self.settings.confidence) / 2, len(values) - 1)) * error
-        return mean, mean - half, mean + half
-
     def _compare(self, says: str, this: np.ndarray, that: np.ndarray) -> PairedComparison:
-        _, low, high = self.interval(that - this)
+        _, low, high = student_interval(that - this, self.settings.confidence)
         return PairedComparison(says, float(this.mean()), float(that.mean()), float(low), float(high))
 
     def _ends(self, this: str, that: str) -> list[PairedComparison]:

@@ -6,10 +6,10 @@ from pydantic import Field, model_validator
 
 from softlabel.data.loading import load_raw
 from softlabel.data.rules import class_pair
-from softlabel.lab import Settings
+from softlabel.studies.paper_settings import PaperSettings
 
 
-class KernelRegimeSettings(Settings):
+class KernelRegimeSettings(PaperSettings):
     """Settings of the study of Figures 1 to 6.
 
     Parameters
@@ -54,17 +54,14 @@ class KernelRegimeSettings(Settings):
     kernels: int = Field(default=7, ge=1)
     landmarks: int = Field(default=500, ge=2)
     top: int = Field(default=10, ge=1)
-    runs: int = Field(ge=2)
-    seed: int = Field(default=0, ge=0)
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
 
     @model_validator(mode="after")
     def _order(self) -> Self:
         if self.early >= self.iterations:
-            raise ValueError(f"early ({self.early}) must be below iterations ({self.iterations})")
+            raise ValueError(f"`early` ({self.early}) must be below `iterations` ({self.iterations})")
         if self.student_width > self.teacher_width:
             raise ValueError(
-                f"student_width ({self.student_width}) must not exceed the teacher's ({self.teacher_width})"
+                f"`student_width` ({self.student_width}) must not exceed `teacher_width` ({self.teacher_width})"
             )
         return self
 

@@ -1,12 +1,7 @@
 """Figures 1 to 6 as a study."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from softlabel.lab.cells import Stage, StageResults
 from softlabel.lab.study import Facts, Study
-from softlabel.report.page import Page
-from softlabel.studies.kernel_regime.page import page
 from softlabel.studies.kernel_regime.result import KernelRegimeResult
 from softlabel.studies.kernel_regime.settings import PRESETS, KernelRegimeSettings
 from softlabel.studies.kernel_regime.training import seed_bundles, train
@@ -39,7 +34,3 @@ class KernelRegimeStudy(Study[KernelRegimeSettings, KernelRegimeResult]):
     def judge(self, results: StageResults, facts: Facts) -> KernelRegimeResult:
         """The claims of all figures, from the results of the cells."""
         return KernelRegimeResult(self.settings, results)
-
-    def page(self, result: KernelRegimeResult, environment: Mapping[str, Any] | None, command: str) -> Page:
-        """The page of a run."""
-        return page(result, environment, command)

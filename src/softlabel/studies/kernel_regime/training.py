@@ -66,8 +66,7 @@ def _unit(x: np.ndarray) -> np.ndarray:
 
 def seed_bundles(settings: KernelRegimeSettings, results: StageResults) -> list[Bundle]:
     """One bundle per seed."""
-    seeds = range(settings.seed, settings.seed + settings.runs)
-    return [Bundle(f"seed {seed}", (SeedCell(seed=seed),)) for seed in seeds]
+    return [Bundle(f"seed {seed}", (SeedCell(seed=seed),)) for seed in settings.seeds]
 
 
 def train(settings: KernelRegimeSettings, cells: Sequence[SeedCell], arrays: CellArrays) -> list[CellResult]:
@@ -82,12 +81,12 @@ def _train_seed(settings: KernelRegimeSettings, seed: int) -> CellResult:
     images = inputs["images"]
     teacher, early = _teacher(settings, images, seed, curves, "teacher")
     students = _students(settings, images, seed, teacher, early)
-    trained = dict(zip(students, _train(settings, images, list(students.values())), strict=True))
+    trained = dict(zip(students, _train(settings, images, list(students.values()), settings.iterations), strict=True))
     embedding = inputs["embedding"]
     teacher_k, _ = _teacher(settings, embedding, seed, curves, "teacher, kernel")
     known, output = select_units(teacher_k, settings.student_width, seed)
     student_k = PrivilegedStudent(known, output, settings.strength, unit_outputs(known, embedding.train[0]))
-    (run_k,) = _train(settings, embedding, [student_k])
+    (run_k,) = _train(settings, embedding, [student_k], settings.iterations)
     for name, run in {**trained, "student, kernel": run_k}.items():
         curves[name] = (run.steps, run.train, run.test)
     for name, network, on in (
@@ -120,14 +119,7 @@ def _teacher(
     test: list[float] = []
     early: TwoLayer | None = None
     for begin, end in ((0, settings.early), (settings.early, settings.iterations)):
-        (run,) = train_privileged(
-            *inputs.train,
-            [PrivilegedStudent(hidden, output, name=name)],
-            iterations=end - begin,
-            learning_rate=settings.learning_rate,
-            record_every=settings.record_every,
-            test=inputs.test,
-        )
+        (run,) = _train(settings, inputs, [PrivilegedStudent(hidden, output, name=name)], end - begin)
         skip = 1 if begin else 0  # the first record of the second part is the last of the first
         steps += [begin + step for step in run.steps[skip:]]
         train += run.train[skip:]
@@ -137,12 +129,8 @@ def _teacher(
     assert early is not None
     grid = range(0, settings.iterations + 1, settings.record_every)
     recorded = sorted({*grid, settings.iterations})
-    curves[name] = (recorded, _at(recorded, steps, train), _at(recorded, steps, test))
+    curves[name] = (recorded, *(np.interp(recorded, steps, losses).tolist() for losses in (train, test)))
     return run.network, early
-
-
-def _at(iterations: Sequence[int], steps: Sequence[int], values: Sequence[float]) -> list[float]:
-    return [float(value) for value in np.interp(iterations, steps, values)]
 
 
 def _students(
@@ -155,23 +143,24 @@ def _students(
     fresh, signs = draw_privileged_init(m, x.shape[1], settings.init_scale, seed + 10_000)
     known, early_known = unit_outputs(units, x), unit_outputs(early_units, x)
     strength = settings.strength
-    return {
-        "no teacher": PrivilegedStudent(fresh, signs, name="no teacher"),
-        "student": PrivilegedStudent(units, output, strength, known, name="student"),
-        "λ = 0": PrivilegedStudent(units, output, 0.0, name="λ = 0"),
-        "λ = ∞": PrivilegedStudent(units, output, float("inf"), known, name="λ = ∞"),
-        "imperfect": PrivilegedStudent(early_units, output, strength, early_known, name="imperfect"),
-        "no start": PrivilegedStudent(fresh, output, strength, known, name="no start"),
-    }
+    students = (
+        PrivilegedStudent(fresh, signs, name="no teacher"),
+        PrivilegedStudent(units, output, strength, known, name="student"),
+        PrivilegedStudent(units, output, 0.0, name="λ = 0"),
+        PrivilegedStudent(units, output, float("inf"), known, name="λ = ∞"),
+        PrivilegedStudent(early_units, output, strength, early_known, name="imperfect"),
+        PrivilegedStudent(fresh, output, strength, known, name="no start"),
+    )
+    return {student.name: student for student in students}
 
 
 def _train(
-    settings: KernelRegimeSettings, inputs: RegimeInputs, students: list[PrivilegedStudent]
+    settings: KernelRegimeSettings, inputs: RegimeInputs, students: list[PrivilegedStudent], iterations: int
 ) -> list[PrivilegedRun]:
     return train_privileged(
         *inputs.train,
         students,
-        iterations=settings.iterations,
+        iterations=iterations,
         learning_rate=settings.learning_rate,
         record_every=settings.record_every,
         test=inputs.test,

@@ -107,10 +107,15 @@ def ladder_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle
     return bundles
 
 
+def search_stages(settings: PlanSettings) -> list[str]:
+    """Names of the stages of the search."""
+    return ["ladder", *(f"bisect {k}" for k in range(1, settings.bisections + 1))]
+
+
 def searched(settings: PlanSettings, results: StageResults, arm: Arm) -> dict[int, list[float]]:
     """Test accuracies of the search by width."""
     by_width: dict[int, list[float]] = {}
-    for stage in ("ladder", *(f"bisect {k}" for k in range(1, settings.bisections + 1))):
+    for stage in search_stages(settings):
         for cell, result in results[stage]:
             if cell.arm == arm:
                 by_width.setdefault(cell.width, []).append(result.metrics["accuracy"])

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from scipy.special import softmax
 
-from softlabel.errors import require
 from softlabel.networks import TwoLayer
 from softlabel.networks.deep import DeepTraining, Images, Objective, build_network, network_logits, parameter_count
 from softlabel.networks.deep.prepared import Prepared, prepared_for
@@ -67,25 +66,16 @@ def network_from(arrays: dict[str, np.ndarray]) -> TwoLayer:
 
 def part_images(problem: TaughtProblem, part: str) -> Images:
     """The images of one part."""
-    shape = problem.image_shape
-    require(
-        shape is not None,
-        "deep students need images: a named data set, an NPZ file, or a folder of images",
-    )
-    assert shape is not None
+    assert problem.image_shape is not None
     rows = problem.part(part)
-    return Images.from_arrays(rows.X.reshape(-1, *shape), rows.y, len(problem.classes))
-
-
-def _build(settings: PlanSettings, problem: TaughtProblem, width: int, seed: int) -> torch.nn.Module:
-    name, full = NETWORKS[settings.family]
-    images = part_images(problem, "validation")
-    return build_network(name, images.classes, images.shape, width / full, seed)
+    return Images.from_arrays(rows.X.reshape(-1, *problem.image_shape), rows.y, len(problem.classes))
 
 
 def build_prepared(settings: PlanSettings, problem: TaughtProblem, width: int, seed: int) -> Prepared:
     """An untrained deep student with the pixels' preparation in front of it."""
-    return prepared_for(_build(settings, problem, width, seed), part_images(problem, "train"))
+    name, full = NETWORKS[settings.family]
+    images = part_images(problem, "train")
+    return prepared_for(build_network(name, images.classes, images.shape, width / full, seed), images)
 
 
 def objective_of(cell: StudentCell) -> Objective:

@@ -1,12 +1,11 @@
 """The page of a plan."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softlabel.lab.statistics import Estimate
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.report.citations import citations
 from softlabel.report.page import Cell, Page, Table
+from softlabel.studies.pages import interval_cell
 from softlabel.studies.plan.cells import ARMS, tuned_widths
 from softlabel.studies.plan.quantize import quantized_bytes
 from softlabel.studies.plan.search import ATTEMPTS
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from softlabel.studies.plan.result import Plan
 
 
-def plan_page(plan: "Plan", environment: Mapping[str, Any] | None, command: str) -> Page:
+def plan_page(plan: "Plan") -> Page:
     """The page of a plan."""
     settings = plan.settings
     return Page(
@@ -25,23 +24,20 @@ def plan_page(plan: "Plan", environment: Mapping[str, Any] | None, command: str)
         question=f"The smallest student whose fresh copies reach the target with probability ≥ {settings.share:.0%}. "
         f"{settings.data}. Teacher: {plan.facts.get('teacher', {}).get('description', settings.teacher)}.",
         answer=plan.summary,
-        tables=[plan_table(plan)],
-        charts=[plan_chart(plan)],
+        tables=[_plan_table(plan)],
+        charts=[_plan_chart(plan)],
         extra_tables=[_curve_table(plan)],
         method=_method(plan),
         settings=settings.model_dump(mode="json"),
-        environment=environment,
-        command=command,
-        citations=citations("plan"),
     )
 
 
 def _interval(plan: "Plan", estimate: Estimate) -> Cell:
-    low, high = plan.interval(estimate)
-    return Cell(f"{estimate.mean:.4f}", f"{low:.4f} … {high:.4f}")
+    interval = plan.interval(estimate)
+    return interval_cell(interval.mean, interval.low, interval.high, ".4f")
 
 
-def plan_table(plan: "Plan") -> Table:
+def _plan_table(plan: "Plan") -> Table:
     """The planned student of every arm."""
     settings = plan.settings
     rows: list[list[Cell | str]] = []
@@ -97,7 +93,7 @@ def _curve_table(plan: "Plan") -> Table:
     )  # fmt: skip
 
 
-def plan_chart(plan: "Plan") -> Chart:
+def _plan_chart(plan: "Plan") -> Chart:
     """Error against width, and the share of students that reach the target."""
     settings = plan.settings
     series: list[Series] = []
@@ -106,7 +102,7 @@ def plan_chart(plan: "Plan") -> Chart:
         ends = [plan.interval(point.accuracy) for point in points]
         series.append(
             Series(f"{arm} labels", [float(p.width) for p in points], [_error(p.accuracy.mean) for p in points],
-                   [_error(high) for _, high in ends], [_error(low) for low, _ in ends], role=arm)
+                   [_error(end.high) for end in ends], [_error(end.low) for end in ends], role=arm)
         )  # fmt: skip
         width = plan.arms[arm].width
         if width is not None:

@@ -205,7 +205,7 @@ def _checked(
     deep = family != "two-layer"
     if deep:
         require(not options.search_radius, "search_radius must be False for deep students, which have no radius")
-        require(problem.has_images, f"family '{family}' needs images: a named set, an NPZ file, or a folder")
+        require(problem.has_images, f"`family` '{family}' needs images: a named set, an NPZ file, or a folder")
     else:
         check_width(ladder[-1], problem)
     _check_target(accuracy, frequent)

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from softlabel.lab import CellResult, Result, StageResults
+from softlabel.lab import CellResult, StageResults
 from softlabel.lab.scores import unseen
-from softlabel.lab.statistics import Estimate, crossed_mean
+from softlabel.lab.statistics import Estimate, Interval, crossed_mean
 from softlabel.networks.softening import Softening
-from softlabel.report.notebook import result_html
+from softlabel.report.page import Page
+from softlabel.studies.pages import StudyResult
 from softlabel.studies.plan.cells import (
     ARMS,
     candidate,
@@ -18,6 +19,7 @@ from softlabel.studies.plan.cells import (
     confirmations,
     planned_width,
     search_confidence,
+    search_stages,
 )
 from softlabel.studies.plan.families import softening_of
 from softlabel.studies.plan.quantize import quantized_bytes
@@ -26,9 +28,6 @@ from softlabel.studies.plan.sentences import summary
 from softlabel.studies.plan.settings import PlanSettings
 from softlabel.studies.students.recipe import Arm, StudentCell
 from softlabel.studies.students.sizes import SizeComparison
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,11 @@ class Point:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import softlabel as sl
-    >>> X = np.random.default_rng(0).standard_normal((100, 2))
-    >>> def teacher(inputs):
-    ...     return 1 / (1 + np.exp(-5 * inputs[:, 0]))
-    >>> options = sl.PlanOptions(epochs=2, confirm=0, bisections=0, rival=False)
-    >>> result = sl.plan(X, X[:, 0] > 0, teacher, accuracy=0.7, widths=[2, 4], seeds=3, options=options)
-    >>> [(point.arm, point.width) for point in result.curve]
-    [('hard', 2), ('hard', 4), ('soft', 2), ('soft', 4)]
+    >>> accuracy = sl.Estimate(mean=0.9, runs=10, examples=500, run_part=1e-5, example_part=1e-4, effect=None)
+    >>> point = sl.Point("soft", width=8, accuracy=accuracy, reached=7, limit=0.88, parameters=33)
+    >>> point.reached / point.students
+    0.7
     """
 
     arm: Arm
@@ -73,6 +68,18 @@ class Point:
     @property
     def students(self) -> int:
         return self.accuracy.runs
+
+    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+        """The point as JSON values; `confidence` is that of the interval of its accuracy."""
+        return {
+            "arm": self.arm,
+            "width": self.width,
+            **Interval.from_share(self.accuracy, confidence).to_dict(),
+            "reached": self.reached,
+            "students": self.students,
+            "tolerance_limit": self.limit,
+            "parameters": self.parameters,
+        }
 
 
 @dataclass(frozen=True)
@@ -108,15 +115,9 @@ class PlannedArm:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import softlabel as sl
-    >>> X = np.random.default_rng(0).standard_normal((100, 2))
-    >>> def teacher(inputs):
-    ...     return 1 / (1 + np.exp(-5 * inputs[:, 0]))
-    >>> options = sl.PlanOptions(epochs=2, confirm=0, bisections=0, rival=False)
-    >>> result = sl.plan(X, X[:, 0] > 0, teacher, accuracy=0.7, widths=[2, 4], seeds=3, options=options)
-    >>> result.soft.arm, 0 <= result.soft.accuracy.mean <= 1
-    ('soft', True)
+    >>> result = sl.plan("digits", accuracy=0.9)  # doctest: +SKIP
+    >>> result.soft.width, result.soft.to_dict()["accuracy"]  # doctest: +SKIP
     """
 
     arm: Arm
@@ -133,6 +134,25 @@ class PlannedArm:
     calibration_error: float
     softening: Softening
     size: SizeComparison
+
+    def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
+        """The arm as JSON values; `confidence` is that of the interval of its accuracy."""
+        attempts = [dict(zip(("width", "reached", "of", "confirmed"), row, strict=True)) for row in self.attempts]
+        return {
+            "width": self.width,
+            "accuracy": Interval.from_share(self.accuracy, confidence).to_dict(),
+            "accuracy_width": self.accuracy_width,
+            "parameters": self.parameters,
+            "size": self.size.to_dict(),
+            "calibration_error": self.calibration_error,
+            "probabilities_are": self.softening.meaning,
+            "reached": self.reached,
+            "of": self.of,
+            "probability": self.probability,
+            "candidate": self.candidate,
+            "attempts": attempts,
+            "chosen": self.chosen.model_dump(include={"learning_rate", "temperature", "radius"}),
+        }
 
 
 @dataclass(frozen=True)
@@ -167,8 +187,10 @@ class Rival:
     parameters: int
 
 
-class Plan(Result):
+class Plan(StudyResult):
     """The smallest student that reaches a target, on hard and on soft labels.
+
+    `plot` shows the error against the width, and the share of students that reach the target.
 
     Attributes
     ----------
@@ -195,6 +217,8 @@ class Plan(Result):
     >>> result.soft.width in (2, 4, None)
     True
     """
+
+    headlines = 2
 
     def __init__(self, settings: PlanSettings, results: StageResults, facts: Mapping[str, Any]) -> None:
         self.settings, self.results, self.facts = settings, results, facts
@@ -232,7 +256,7 @@ class Plan(Result):
 
     def _searched(self, arm: Arm) -> dict[int, list[CellResult]]:
         """Students of the search by width."""
-        return self._by_width(arm, ["ladder", *(f"bisect {k}" for k in range(1, self.settings.bisections + 1))])
+        return self._by_width(arm, search_stages(self.settings))
 
     def _accuracy(self, results: list[CellResult]) -> Estimate:
         rows = self.settings.test_rows
@@ -240,10 +264,9 @@ class Plan(Result):
         failure = 1 - self.settings.confidence
         return crossed_mean(table).at_least(unseen("accuracy", [rows], failure) / 100, failure)
 
-    def interval(self, estimate: Estimate) -> tuple[float, float]:
-        """Both ends of an accuracy's interval over seeds and test rows."""
-        low, high = estimate.interval(self.settings.confidence)
-        return max(low, 0.0), min(high, 1.0)
+    def interval(self, estimate: Estimate) -> Interval:
+        """An accuracy with its interval over seeds and test rows."""
+        return Interval.from_share(estimate, self.settings.confidence)
 
     def _points(self, arm: Arm) -> list[Point]:
         settings = self.settings
@@ -338,14 +361,9 @@ class Plan(Result):
         settings = self.settings
         return {
             "target": settings.target,
-            "arms": {arm: self._arm_dict(planned) for arm, planned in self.arms.items()},
+            "arms": {arm: planned.to_dict(settings.confidence) for arm, planned in self.arms.items()},
             "saved": self.saved,
-            "curve": [
-                {"arm": point.arm, "width": point.width, **self._interval_dict(point.accuracy),
-                 "reached": point.reached, "students": point.students, "tolerance_limit": point.limit,
-                 "parameters": point.parameters}
-                for point in self.curve
-            ],
+            "curve": [point.to_dict(settings.confidence) for point in self.curve],
             "fit": {
                 arm: None if fit is None else vars(fit) | {"missed_by": fit.missed_by} for arm, fit in self.fits.items()
             },
@@ -363,47 +381,17 @@ class Plan(Result):
             "report": None if self.report is None else str(self.report),
         }  # fmt: skip
 
-    def _interval_dict(self, estimate: Estimate) -> dict[str, float]:
-        low, high = self.interval(estimate)
-        return {"mean": estimate.mean, "low": low, "high": high}
-
-    def _arm_dict(self, planned: PlannedArm) -> dict[str, Any]:
-        attempts = [dict(zip(("width", "reached", "of", "confirmed"), row, strict=True)) for row in planned.attempts]
-        return {
-            "width": planned.width,
-            "accuracy": self._interval_dict(planned.accuracy),
-            "accuracy_width": planned.accuracy_width,
-            "parameters": planned.parameters,
-            "size": planned.size.to_dict(),
-            "calibration_error": planned.calibration_error,
-            "probabilities_are": planned.softening.meaning,
-            "reached": planned.reached,
-            "of": planned.of,
-            "probability": planned.probability,
-            "candidate": planned.candidate,
-            "attempts": attempts,
-            "chosen": {"learning_rate": planned.chosen.learning_rate, "temperature": planned.chosen.temperature,
-                       "radius": planned.chosen.radius},
-        }  # fmt: skip
-
     def _rival_dict(self) -> dict[str, Any] | None:
         rival, settings = self.rival, self.settings
         if rival is None:
             return None
         return {
             "width": rival.width, "bits": 8, "bytes": quantized_bytes(rival.width, settings.inputs, settings.outputs),
-            **self._interval_dict(rival.accuracy), "float_accuracy": rival.float_accuracy, "reached": rival.reached,
+            **self.interval(rival.accuracy).to_dict(), "float_accuracy": rival.float_accuracy, "reached": rival.reached,
             "of": rival.accuracy.runs,
         }  # fmt: skip
 
-    def plot(self) -> "Figure":
-        """Error against width, and the share of students that reach the target."""
-        from softlabel.report.drawing import chart_figure
-        from softlabel.studies.plan.page import plan_chart
+    def _page(self) -> Page:
+        from softlabel.studies.plan.page import plan_page
 
-        return chart_figure(plan_chart(self))
-
-    def _repr_html_(self) -> str:
-        from softlabel.studies.plan.page import plan_table
-
-        return result_html(self.summary[:2], self.plot(), plan_table(self))
+        return plan_page(self)

@@ -13,6 +13,7 @@ The promise: a fresh student of the planned width reaches the target with probab
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from scipy.optimize import curve_fit
@@ -56,12 +57,7 @@ def smallest_passing(passes: Mapping[int, bool], throughout: bool = False) -> in
     """The smallest width that passes; `throughout`: from which on every tried width does."""
     if not throughout:
         return min((width for width in passes if passes[width]), default=None)
-    smallest = None
-    for width in sorted(passes, reverse=True):
-        if not passes[width]:
-            break
-        smallest = width
-    return smallest
+    return min(takewhile(passes.__getitem__, sorted(passes, reverse=True)), default=None)
 
 
 def next_width(passes: Mapping[int, bool], precision: float = 1.1) -> int | None:

@@ -31,8 +31,8 @@ def summary(plan: "Plan") -> list[str]:
 
 def _arm_sentence(plan: "Plan", planned: "PlannedArm") -> str:
     settings, unit = plan.settings, UNITS[plan.settings.family]
-    low, high = plan.interval(planned.accuracy)
-    seen = f"{planned.accuracy.mean:.4f} ({low:.4f} … {high:.4f})"
+    accuracy = plan.interval(planned.accuracy)
+    seen = f"{accuracy:.4f}"
     compared = f", {planned.size.words}" if planned.size.words else ""
     size = f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters or 0:,} parameters"
     size += f"{compared})."
@@ -43,7 +43,7 @@ def _arm_sentence(plan: "Plan", planned: "PlannedArm") -> str:
             f"rows {seen}."
         )
     if planned.width is not None:
-        below = "; on new rows it may fall short of the target" if low < settings.target else ""
+        below = "; on new rows it may fall short of the target" if accuracy.low < settings.target else ""
         return (
             f"{size} A fresh student of this size reaches {settings.target:g} on these test rows with probability ≥ "
             f"{settings.share:.0%}, stated with {settings.confidence:.0%} confidence ({planned.reached} of "
@@ -77,10 +77,9 @@ def _rival(plan: "Plan") -> str:
         return ""
     width = plan.arms["soft"].width or plan.arms["hard"].width or 0
     size = float_bytes(width, settings.inputs, settings.outputs)
-    low, high = plan.interval(rival.accuracy)
     return (
         f"Rival at the same size ({size:,} bytes): {rival.width} neurons trained on hard labels, weights in 8 bits: "
-        f"{rival.accuracy.mean:.4f} ({low:.4f} … {high:.4f}), {rival.reached} of {rival.accuracy.runs} reach the "
+        f"{plan.interval(rival.accuracy):.4f}, {rival.reached} of {rival.accuracy.runs} reach the "
         "target."
     )
 

@@ -1,14 +1,11 @@
 """Plan as a study: settings, stages, result and page."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from softlabel.lab import CellArrays, Facts, Stage, StageResults, Study
-from softlabel.report.page import Page
 from softlabel.studies.plan.cells import plan_stages
 from softlabel.studies.plan.export import export_planned
-from softlabel.studies.plan.page import plan_page
 from softlabel.studies.plan.result import Plan
 from softlabel.studies.plan.settings import PlanSettings
 from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
@@ -29,6 +26,3 @@ class PlanStudy(Study[PlanSettings, Plan]):
 
     def afterwards(self, result: Plan, artifacts: CellArrays, run_dir: Path) -> dict[str, Any]:
         return export_planned(result, TaughtProblem.from_arrays(artifacts[ARTIFACT]), run_dir)
-
-    def page(self, result: Plan, environment: Mapping[str, Any] | None, command: str) -> Page:
-        return plan_page(result, environment, command)

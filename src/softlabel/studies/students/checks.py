@@ -35,7 +35,7 @@ def check_width(width: int, problem: Problem) -> None:
     require(
         numbers <= MAX_PARAMETERS,
         f"a student of {width:,} neurons has {numbers:,} weights, more than the maximum of {MAX_PARAMETERS:,}; "
-        "choose a smaller width",
+        "choose a smaller `width`",
     )
 
 

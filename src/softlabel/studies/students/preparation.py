@@ -132,7 +132,7 @@ def prepared_run(
                 teacher = audited_teacher(problem, lambda: source.predict(pieces))
         _check_predictions(ledger, teacher.predictions)
         taught_problem = TaughtProblem.from_predictions(problem, teacher.predictions, unlabeled)
-        study.with_artifacts({ARTIFACT: store.put(taught_problem.to_arrays())})
+        study.artifacts = {ARTIFACT: store.put(taught_problem.to_arrays())}
         yield PreparedRun(study, ledger, teacher)
 
 

@@ -40,16 +40,6 @@ class Table1Cell(Settings):
     temperature: float | None
     learning_rate: float
 
-    @property
-    def choice(self) -> tuple[str, float | None, float | None, float]:
-        """The settings that are chosen on validation data: init, radius, temperature, learning rate."""
-        return self.init, self.radius, self.temperature, self.learning_rate
-
-
-def run_seeds(settings: Table1Settings) -> range:
-    """Seeds of the test."""
-    return range(settings.seed, settings.seed + settings.runs)
-
 
 def tuning_seeds(settings: Table1Settings) -> range:
     """Seeds with which settings are chosen."""
@@ -60,7 +50,7 @@ def tuning_seeds(settings: Table1Settings) -> range:
 def teacher_bundles(settings: Table1Settings, results: StageResults) -> list[Bundle]:
     """Teachers of all seeds, as many together as a bundle holds."""
     together = max(1, settings.bundle_neurons // settings.teacher.width)
-    seeds = [*run_seeds(settings), *tuning_seeds(settings)]
+    seeds = [*settings.seeds, *tuning_seeds(settings)]
     return [
         Bundle(
             f"{set_name(leave_out)}, teachers {part[0]}…{part[-1]}",
@@ -94,14 +84,14 @@ def final_bundles(settings: Table1Settings, results: StageResults) -> list[Bundl
     bundles = []
     for protocol in settings.protocols:
         for leave_out in settings.leave_out:
-            cells: dict[str, Table1Cell] = {}
-            for width in settings.widths:
-                for arm in ARMS:
-                    for chosen in choices.tested(protocol, leave_out, width, arm):
-                        for seed in run_seeds(settings):
-                            cell = chosen.model_copy(update={"stage": "test", "seed": seed})
-                            cells[cell.key] = cell
-            bundles += _bundles(settings, protocol, leave_out, list(cells.values()))
+            cells = [
+                chosen.model_copy(update={"stage": "test", "seed": seed})
+                for width in settings.widths
+                for arm in ARMS
+                for chosen in choices.tested(protocol, leave_out, width, arm)
+                for seed in settings.seeds
+            ]
+            bundles += _bundles(settings, protocol, leave_out, list(dict.fromkeys(cells)))
     return bundles
 
 
@@ -109,15 +99,18 @@ class Choices:
     """The settings with the best mean validation accuracy over the tuning seeds; the first of equals."""
 
     def __init__(self, settings: Table1Settings, results: StageResults) -> None:
-        self.settings = settings
-        self._accuracy: dict[tuple, dict[tuple, list[float]]] = {}
+        self._accuracies: dict[tuple, dict[Table1Cell, list[float]]] = {}
+        first_seed = tuning_seeds(settings)[0]
         for cell, result in results["choose"]:
             row = (cell.protocol, cell.leave_out, cell.width, cell.arm)
-            self._accuracy.setdefault(row, {}).setdefault(cell.choice, []).append(result.metrics["validation"])
+            choice = cell.model_copy(update={"seed": first_seed})
+            self._accuracies.setdefault(row, {}).setdefault(choice, []).append(result.metrics["validation"])
 
-    def validation(self, protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm) -> dict[tuple, float]:
-        """Mean validation accuracy of every choice (init, radius, temperature, learning rate)."""
-        accuracies = self._accuracy[(protocol.name, leave_out, width, arm)]
+    def validation(
+        self, protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm
+    ) -> dict[Table1Cell, float]:
+        """Mean validation accuracy of every choice, by its cell of the first tuning seed."""
+        accuracies = self._accuracies[(protocol.name, leave_out, width, arm)]
         return {choice: sum(values) / len(values) for choice, values in accuracies.items()}
 
     def best(
@@ -125,20 +118,7 @@ class Choices:
     ) -> Table1Cell:
         """The best choice, of all or with this radius."""
         means = self.validation(protocol, leave_out, width, arm)
-        candidates = {choice: mean for choice, mean in means.items() if radius in ("any", choice[1])}
-        init, chosen_radius, temperature, learning_rate = max(candidates, key=lambda choice: candidates[choice])
-        return Table1Cell(
-            stage="test",
-            protocol=protocol.name,
-            leave_out=leave_out,
-            width=width,
-            arm=arm,
-            seed=0,
-            init=init,
-            radius=chosen_radius,
-            temperature=temperature,
-            learning_rate=learning_rate,
-        )
+        return max((cell for cell in means if radius in ("any", cell.radius)), key=lambda cell: means[cell])
 
     def tested(self, protocol: Protocol, leave_out: tuple[int, ...], width: int, arm: Arm) -> Iterator[Table1Cell]:
         """Every choice that is tested: the free choice, and for the primary protocol one for every radius."""

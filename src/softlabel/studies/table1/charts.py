@@ -9,7 +9,7 @@ from softlabel.studies.table1.result import Table1Result, Table1Row
 
 def charts(result: Table1Result) -> list[Chart]:
     """All charts of the page."""
-    charts = [table_chart(result), _radius_chart(result), _map_chart(result), _ball_chart(result)]
+    charts = [_table_chart(result), _radius_chart(result), _map_chart(result), _ball_chart(result)]
     if result.others:
         charts.append(_protocol_chart(result))
     return charts
@@ -25,7 +25,7 @@ def _arms(rows: Sequence[Table1Row], x: Sequence[str], marks: bool) -> list[Seri
     return series
 
 
-def table_chart(result: Table1Result) -> Chart:
+def _table_chart(result: Table1Result) -> Chart:
     """Test accuracy of both arms, beside the paper's numbers."""
     panels = []
     for leave_out in result.settings.leave_out:
@@ -46,20 +46,17 @@ def table_chart(result: Table1Result) -> Chart:
     return Chart("table1", "Test accuracy against the paper", caption, panels)
 
 
+def _common_rows(result: Table1Result, leave_out: tuple[int, ...], width: int) -> list[Table1Row]:
+    return [row for row in result.common if (row.leave_out, row.width) == (leave_out, width)]
+
+
 def _radius_chart(result: Table1Result) -> Chart:
     panels = []
-    for leave_out in result.settings.leave_out:
-        for width in result.settings.widths:
-            rows = [row for row in result.common if (row.leave_out, row.width) == (leave_out, width)]
-            x = [radius_name(row.chosen["hard"].radius) for row in rows]
-            panels.append(
-                Panel(
-                    f"{set_name(leave_out)}, {width} neurons",
-                    _arms(rows, x, marks=False),
-                    "radius B",
-                    "test accuracy, %",
-                )
-            )
+    for leave_out, width in result.settings.cases:
+        rows = _common_rows(result, leave_out, width)
+        x = [radius_name(row.chosen["hard"].radius) for row in rows]
+        title = f"{set_name(leave_out)}, {width} neurons"
+        panels.append(Panel(title, _arms(rows, x, marks=False), "radius B", "test accuracy, %"))
     caption = (
         "Both arms on the same ball around the initialization; 'none' is without projection. "
         "Bands and bars: 95% over seeds and test images."
@@ -69,16 +66,13 @@ def _radius_chart(result: Table1Result) -> Chart:
 
 def _map_chart(result: Table1Result) -> Chart:
     panels = []
-    for leave_out in result.settings.leave_out:
-        for width in result.settings.widths:
-            series = []
-            for index, (name, means) in enumerate(result.map(leave_out, width).items()):
-                x = [radius_name(radius) for radius in means]
-                role = "hard" if name == "hard" else f"ramp {min(5, index - 1)}"
-                series.append(Series(name, x, list(means.values()), role=role, dashed=name == "hard"))
-            panels.append(
-                Panel(f"{set_name(leave_out)}, {width} neurons", series, "radius B", "validation accuracy, %")
-            )
+    for leave_out, width in result.settings.cases:
+        series = []
+        for index, (name, means) in enumerate(result.map(leave_out, width).items()):
+            x = [radius_name(radius) for radius in means]
+            role = "hard" if name == "hard" else f"ramp {min(5, index - 1)}"
+            series.append(Series(name, x, list(means.values()), role=role, dashed=name == "hard"))
+        panels.append(Panel(f"{set_name(leave_out)}, {width} neurons", series, "radius B", "validation accuracy, %"))
     caption = "Validation accuracy of the best learning rate, mean over the tuning seeds, by radius and temperature T."
     return Chart("map", "The map: radius, temperature, width", caption, panels, columns=len(result.settings.widths))
 
@@ -89,11 +83,8 @@ def _ball_chart(result: Table1Result) -> Chart:
         series = []
         for arm in ARMS:
             for index, width in enumerate(result.settings.widths):
-                rows = [
-                    row
-                    for row in result.common
-                    if (row.leave_out, row.width) == (leave_out, width) and row.chosen["hard"].radius is not None
-                ]
+                rows = _common_rows(result, leave_out, width)
+                rows = [row for row in rows if row.chosen["hard"].radius is not None]
                 x = [radius_name(row.chosen["hard"].radius) for row in rows]
                 y = [100 * row.on_the_ball[arm] for row in rows]
                 series.append(Series(f"{arm}, {width} neurons", x, y, role=arm, dashed=index == 1, faint=index == 2))
@@ -104,20 +95,14 @@ def _ball_chart(result: Table1Result) -> Chart:
 
 def _protocol_chart(result: Table1Result) -> Chart:
     panels = []
-    for leave_out in result.settings.leave_out:
-        for width in result.settings.widths:
-            rows = [
-                next(row for row in rows if (row.leave_out, row.width) == (leave_out, width))
-                for rows in (result.primary, *result.others)
-            ]
-            x = [row.protocol.replace("trainable-output", "tr. output") for row in rows]
-            series = _arms(rows, x, marks=True)
-            for column, arm in ((1, "hard"), (2, "soft")):
-                if rows[0].paper is not None:
-                    series.append(
-                        Series(f"paper, {arm}", x, [rows[0].paper[column]] * len(x), role=arm, dashed=True, faint=True)
-                    )
-            panels.append(Panel(f"{set_name(leave_out)}, {width} neurons", series, "", "test accuracy, %"))
+    for rows in zip(result.primary, *result.others, strict=True):
+        x = [row.protocol.replace("trainable-output", "tr. output") for row in rows]
+        series = _arms(rows, x, marks=True)
+        paper = rows[0].paper
+        if paper is not None:
+            for arm, number in (("hard", paper[1]), ("soft", paper[2])):
+                series.append(Series(f"paper, {arm}", x, [number] * len(x), role=arm, dashed=True, faint=True))
+        panels.append(Panel(f"{rows[0].dataset}, {rows[0].width} neurons", series, "", "test accuracy, %"))
     caption = (
         "Every protocol chose its settings on validation data, from equally many in both arms. "
         "Dashed: the paper's cells."

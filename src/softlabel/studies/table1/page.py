@@ -1,11 +1,11 @@
 """The page of Table 1."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from softlabel.lab.statistics import Estimate
-from softlabel.report.citations import citations
 from softlabel.report.page import Cell, Page, Table
+from softlabel.studies.pages import claim_cell, interval_cell
 from softlabel.studies.table1.cells import ARMS
 from softlabel.studies.table1.charts import charts, radius_name
 from softlabel.studies.table1.result import Table1Result, Table1Row
@@ -18,14 +18,14 @@ QUESTION = (
 )
 
 
-def page(result: Table1Result, environment: Mapping[str, Any] | None, command: str) -> Page:
+def table1_page(result: Table1Result) -> Page:
     """The page of a run."""
     settings = result.settings
     return Page(
         title=f"Table 1: soft against hard labels for very small students ({settings.data}, {settings.task})",
         question=QUESTION,
         answer=result.summary,
-        tables=[paper_table(result), *_drop_tables(result)],
+        tables=[_paper_table(result), *_drop_tables(result)],
         extra_tables=[
             _gap_table(
                 "Common radius: both arms on the same ball",
@@ -38,15 +38,11 @@ def page(result: Table1Result, environment: Mapping[str, Any] | None, command: s
         charts=charts(result),
         method=_method(settings),
         settings=_flat(settings),
-        environment=environment,
-        command=command,
-        citations=citations("table1", settings.data),
     )
 
 
 def _interval(estimate: Estimate) -> Cell:
-    low, high = estimate.interval()
-    return Cell(f"{estimate.mean:.2f}", f"{low:.2f} … {high:.2f}")
+    return interval_cell(estimate.mean, *estimate.interval())
 
 
 def _verdict(row: Table1Row) -> Cell:
@@ -69,7 +65,7 @@ def _against(estimate: Estimate, printed: float | None) -> Cell:
     return Cell(f"{estimate.mean:.2f}", lines, tone)
 
 
-def paper_table(result: Table1Result) -> Table:
+def _paper_table(result: Table1Result) -> Table:
     """The paper's table, our numbers beside the printed ones."""
     rows: list[list[Cell | str]] = []
     for row in result.primary:
@@ -108,7 +104,7 @@ def _gap_table(title: str, about: str, rows: Sequence[Table1Row]) -> Table:
                 " / ".join(radius_name(row.chosen[arm].radius) for arm in ARMS),
                 _interval(row.arms["hard"]),
                 _interval(row.arms["soft"]),
-                Cell(f"{row.gap.mean:+.2f}", f"{row.low:+.2f} … {row.high:+.2f}"),
+                interval_cell(row.gap.mean, row.low, row.high, "+.2f"),
                 _verdict(row),
                 f"{row.on_the_ball['hard']:.0%} / {row.on_the_ball['soft']:.0%}",
                 f"{row.chosen['soft'].temperature:g}",
@@ -133,16 +129,8 @@ def _drop_tables(result: Table1Result) -> list[Table]:
             f"{drop.width} neurons",
             f"{drop.hard:.2f}",
             f"{drop.soft:.2f}",
-            Cell(f"{drop.difference:+.2f}", f"{drop.low:+.2f} … {drop.high:+.2f}"),
-            Cell(
-                *(
-                    ("holds", "", "good")
-                    if drop.low > 0
-                    else ("fails", "", "bad")
-                    if drop.high < 0
-                    else ("open", "", "muted")
-                )
-            ),
+            interval_cell(drop.difference, drop.low, drop.high, "+.2f"),
+            claim_cell("holds" if drop.low > 0 else "does not hold" if drop.high < 0 else "open"),
         ]
         for drop in result.drops
     ]

@@ -3,18 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from softlabel.lab.cells import CellResult, StageResults
 from softlabel.lab.statistics import Estimate, Verdict, crossed_mean, holm, judge, paired_gap, runs_needed
-from softlabel.lab.study import Result
-from softlabel.studies.table1.cells import ARMS, Arm, Choices, Table1Cell, run_seeds, set_name
+from softlabel.report.page import Page
+from softlabel.studies.pages import StudyResult
+from softlabel.studies.table1.cells import ARMS, Arm, Choices, Table1Cell, set_name
 from softlabel.studies.table1.settings import PRIMARY, Protocol, Table1Settings
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAPER = {  # Mandal, Table 1: teacher, hard, soft
     ((1, 7, 4, 9), 8): (98.75, 97.19, 97.67),
@@ -65,14 +63,8 @@ class Table1Row:
         arms = {}
         for arm, estimate in self.arms.items():
             low, high = estimate.interval(confidence)
-            cell = self.chosen[arm]
-            chosen = {
-                "init": cell.init,
-                "radius": cell.radius,
-                "temperature": cell.temperature,
-                "learning_rate": cell.learning_rate,
-                "on_the_ball": self.on_the_ball[arm],
-            }
+            chosen = self.chosen[arm].model_dump(include={"init", "radius", "temperature", "learning_rate"})
+            chosen["on_the_ball"] = self.on_the_ball[arm]
             arms[arm] = {"mean": estimate.mean, "low": low, "high": high, "runs": estimate.runs, "chosen": chosen}
         return {
             "dataset": self.dataset,
@@ -106,8 +98,8 @@ class Drop:
     high: float
 
 
-class Table1Result(Result):
-    """All tables of the study.
+class Table1Result(StudyResult):
+    """All tables of the study; `plot` shows the test accuracy of both arms beside the paper's numbers.
 
     Attributes
     ----------
@@ -134,9 +126,10 @@ class Table1Result(Result):
         self.choices = Choices(settings, results)
         self._tested = {cell.key: result for cell, result in results["test"]}
         self._teachers = results["teach"]
-        self.primary = self._free_choice(settings.protocol(PRIMARY))
-        self.common = self._common_radius(settings.protocol(PRIMARY))
-        self.others = [self._free_choice(protocol) for protocol in settings.protocols if protocol.name != PRIMARY]
+        primary = settings.protocol(PRIMARY)
+        self.primary = self._rows(primary)
+        self.common = self._rows(primary, primary.all_radii)
+        self.others = [self._rows(protocol) for protocol in settings.protocols if protocol is not primary]
         self.drops = self._drops()
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,8 +142,7 @@ class Table1Result(Result):
             "drops": [vars(drop) for drop in self.drops],
             "map": [
                 {"dataset": set_name(leave_out), "width": width, "labels": name, "radius": radius, "validation": mean}
-                for leave_out in settings.leave_out
-                for width in settings.widths
+                for leave_out, width in settings.cases
                 for name, means in self.map(leave_out, width).items()
                 for radius, mean in means.items()
             ],
@@ -164,45 +156,21 @@ class Table1Result(Result):
 
         return summary(self)
 
-    def plot(self) -> "Figure":
-        """Test accuracy of both arms beside the paper's numbers, as a Matplotlib figure."""
-        from softlabel.report.drawing import chart_figure
-        from softlabel.studies.table1.charts import table_chart
+    def _page(self) -> Page:
+        from softlabel.studies.table1.page import table1_page
 
-        return chart_figure(table_chart(self))
+        return table1_page(self)
 
-    def _repr_html_(self) -> str:
-        from softlabel.report.notebook import result_html
-        from softlabel.studies.table1.page import paper_table
+    def _rows(self, protocol: Protocol, radii: Sequence[float | str | None] = ("any",)) -> list[Table1Row]:
+        """Rows judged together: intervals and p-values are adjusted for their number.
 
-        return result_html(self.summary, self.plot(), paper_table(self))
-
-    def _free_choice(self, protocol: Protocol) -> list[Table1Row]:
-        """Each arm with the settings that it chose on validation data."""
-        chosen = [
-            self._pair(protocol, leave_out, width)
-            for leave_out in self.settings.leave_out
-            for width in self.settings.widths
+        radii       one row for each, with this radius for both arms; "any": each arm chooses its own
+        """
+        chosen: list[dict[Arm, Table1Cell]] = [
+            {arm: self.choices.best(protocol, leave_out, width, arm, radius) for arm in ARMS}
+            for leave_out, width in self.settings.cases
+            for radius in radii
         ]
-        return self._rows(chosen)
-
-    def _common_radius(self, protocol: Protocol) -> list[Table1Row]:
-        """Both arms with the same radius; learning rates and temperatures are chosen on validation data."""
-        chosen = [
-            self._pair(protocol, leave_out, width, radius)
-            for leave_out in self.settings.leave_out
-            for width in self.settings.widths
-            for radius in protocol.all_radii
-        ]
-        return self._rows(chosen)
-
-    def _pair(
-        self, protocol: Protocol, leave_out: tuple[int, ...], width: int, radius: float | str | None = "any"
-    ) -> dict[Arm, Table1Cell]:
-        return {arm: self.choices.best(protocol, leave_out, width, arm, radius) for arm in ARMS}
-
-    def _rows(self, chosen: Sequence[dict[Arm, Table1Cell]]) -> list[Table1Row]:
-        """Rows judged together: intervals and p-values are adjusted for their number."""
         confidence = 1 - (1 - self.settings.confidence) / len(chosen)
         tables = [{arm: self._correct(cell) for arm, cell in pair.items()} for pair in chosen]
         gaps = [paired_gap(table["soft"], table["hard"]) for table in tables]
@@ -226,25 +194,24 @@ class Table1Result(Result):
                     verdict=verdict,
                     needed=runs_needed(gap, confidence, self.settings.equivalence) if verdict == "undecided" else None,
                     paper=PAPER.get((cell.leave_out, cell.width)) if self.settings.data == "mnist" else None,
-                    on_the_ball={arm: self._on_the_ball(pair[arm]) for arm in ARMS},
-                    collapsed={arm: self._collapsed(pair[arm]) for arm in ARMS},
+                    on_the_ball={arm: float(np.mean(self._metric(pair[arm], "on_the_ball"))) for arm in ARMS},
+                    collapsed={
+                        arm: sum(value < CHANCE for value in self._metric(pair[arm], "validation")) for arm in ARMS
+                    },
                 )
             )
         return rows
 
     def _results(self, cell: Table1Cell) -> list[CellResult]:
-        copies = (cell.model_copy(update={"stage": "test", "seed": seed}) for seed in run_seeds(self.settings))
+        copies = (cell.model_copy(update={"stage": "test", "seed": seed}) for seed in self.settings.seeds)
         return [self._tested[copy.key] for copy in copies]
 
     def _correct(self, cell: Table1Cell) -> np.ndarray:
         """100 where run r is right on test image i, else 0."""
         return 100.0 * np.stack([_unpacked(result, self._examples(cell.leave_out)) for result in self._results(cell)])
 
-    def _on_the_ball(self, cell: Table1Cell) -> float:
-        return float(np.mean([result.metrics["on_the_ball"] for result in self._results(cell)]))
-
-    def _collapsed(self, cell: Table1Cell) -> int:
-        return sum(result.metrics["validation"] < CHANCE for result in self._results(cell))
+    def _metric(self, cell: Table1Cell, name: str) -> list[float]:
+        return [result.metrics[name] for result in self._results(cell)]
 
     def _examples(self, leave_out: tuple[int, ...]) -> int:
         result = next(result for cell, result in self._teachers if cell.leave_out == leave_out)
@@ -254,7 +221,7 @@ class Table1Result(Result):
         runs = [
             _unpacked(result, result.metrics["examples"])
             for cell, result in self._teachers
-            if cell.leave_out == leave_out and cell.seed in run_seeds(self.settings)
+            if cell.leave_out == leave_out and cell.seed in self.settings.seeds
         ]
         return crossed_mean(100.0 * np.stack(runs))
 
@@ -267,18 +234,11 @@ class Table1Result(Result):
         drops = []
         for width in self.settings.widths:
             full, reduced = rows[(harder, width)], rows[(easier, width)]
+            lost = {arm: reduced.arms[arm].mean - full.arms[arm].mean for arm in ARMS}
             difference = full.gap.mean - reduced.gap.mean
-            low, high = _difference(full.gap, reduced.gap, self.settings.confidence)
-            drops.append(
-                Drop(
-                    width,
-                    reduced.arms["hard"].mean - full.arms["hard"].mean,
-                    reduced.arms["soft"].mean - full.arms["soft"].mean,
-                    difference,
-                    low,
-                    high,
-                )
-            )
+            failure = 1 - self.settings.confidence
+            half = math.hypot(full.gap.half_width(failure), reduced.gap.half_width(failure))  # independent means
+            drops.append(Drop(width, lost["hard"], lost["soft"], difference, difference - half, difference + half))
         return drops
 
     def map(self, leave_out: tuple[int, ...], width: int) -> dict[str, dict[float | None, float]]:
@@ -289,20 +249,13 @@ class Table1Result(Result):
         protocol = self.settings.protocol(PRIMARY)
         best: dict[str, dict[float | None, float]] = {}
         for arm in ARMS:
-            for (_, radius, temperature, _), mean in self.choices.validation(protocol, leave_out, width, arm).items():
-                name = "hard" if temperature is None else f"soft, T = {temperature:g}"
+            for cell, mean in self.choices.validation(protocol, leave_out, width, arm).items():
+                name = "hard" if cell.temperature is None else f"soft, T = {cell.temperature:g}"
                 by_radius = best.setdefault(name, {})
-                by_radius[radius] = max(mean, by_radius.get(radius, -math.inf))
+                by_radius[cell.radius] = max(mean, by_radius.get(cell.radius, -math.inf))
         names = ["hard", *(f"soft, T = {temperature:g}" for temperature in protocol.temperatures)]
         return {name: {radius: best[name][radius] for radius in protocol.all_radii} for name in names}
 
 
 def _unpacked(result: CellResult, examples: int) -> np.ndarray:
     return np.unpackbits(result.arrays["correct"], count=examples).astype(bool)
-
-
-def _difference(first: Estimate, second: Estimate, confidence: float) -> tuple[float, float]:
-    """Interval of the difference of two independent means: half-widths combined in quadrature."""
-    value = first.mean - second.mean
-    half = math.hypot(first.half_width(1 - confidence), second.half_width(1 - confidence))
-    return value - half, value + half

@@ -9,6 +9,7 @@ from softlabel.data.loading import load_raw
 from softlabel.data.rules import binary_rule
 from softlabel.lab import Settings
 from softlabel.networks.initialization import check_init
+from softlabel.studies.paper_settings import PaperSettings
 
 PRIMARY = "pgd"
 RADII = (12.5, 25.0, 50.0, 100.0, 200.0, 400.0)
@@ -41,11 +42,11 @@ class Protocol(Settings):
         soft, hard = len(self.temperatures) * len(self.soft_learning_rates), len(self.hard_learning_rates)
         if soft != hard:
             raise ValueError(
-                f"protocol '{self.name}': the soft arm has {soft} settings (temperatures × soft_learning_rates), the "
-                f"hard arm {hard} (hard_learning_rates); both must have the same number"
+                f"protocol '{self.name}': the soft arm has {soft} settings (`temperatures` × `soft_learning_rates`), "
+                f"the hard arm {hard} (`hard_learning_rates`); both must have the same number"
             )
         if not self.radii and not self.without_projection:
-            raise ValueError(f"protocol '{self.name}': no radius to train with; give radii or without_projection")
+            raise ValueError(f"protocol '{self.name}': no radius to train with; set `radii` or `without_projection`")
         return self
 
     @property
@@ -71,7 +72,7 @@ class Teaching(Settings):
         return self
 
 
-class Table1Settings(Settings):
+class Table1Settings(PaperSettings):
     """Settings of the study of Table 1.
 
     Parameters
@@ -111,15 +112,12 @@ class Table1Settings(Settings):
     leave_out: tuple[tuple[int, ...], ...] = Field(default=((1, 7, 4, 9), ()), min_length=1)
     widths: tuple[PositiveInt, ...] = Field(default=(8, 6, 4), min_length=1)
     batch_size: int = Field(default=128, ge=1)
-    seed: int = Field(default=0, ge=0)
     validation_share: float = Field(default=1 / 6, gt=0, lt=1)
     test_share: float = Field(default=0.2, gt=0, lt=1)
     tuning_seeds: int = Field(ge=1)
-    runs: int = Field(ge=2)
     teacher: Teaching = Teaching()
     protocols: tuple[Protocol, ...]
     bundle_neurons: int = Field(default=1500, ge=8)
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
     equivalence: float = Field(default=0.5, ge=0)
 
     @model_validator(mode="after")
@@ -145,7 +143,7 @@ class Table1Settings(Settings):
             dataset = load_raw(self.data, leave_out=list(names) or None)
             binary_rule(self.task, dataset.labels, dataset.classes)
 
-    def on_digits(self) -> "Table1Settings":
+    def on_digits(self) -> Self:
         """The same study on scikit-learn's digits, a fortieth of the images: smaller batches, more epochs."""
         return self.model_copy(
             update={
@@ -155,6 +153,11 @@ class Table1Settings(Settings):
                 "protocols": tuple(p.model_copy(update={"epochs": 10 * p.epochs}) for p in self.protocols),
             }
         )
+
+    @property
+    def cases(self) -> list[tuple[tuple[int, ...], int]]:
+        """Every data set, by the classes it leaves out, with every width."""
+        return [(leave_out, width) for leave_out in self.leave_out for width in self.widths]
 
     def protocol(self, name: str) -> Protocol:
         """The protocol of this name."""

@@ -1,13 +1,8 @@
 """Table 1 as a study."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from softlabel.lab.cells import Stage, StageResults
 from softlabel.lab.study import Facts, Study
-from softlabel.report.page import Page
 from softlabel.studies.table1.cells import choice_bundles, final_bundles, teacher_bundles
-from softlabel.studies.table1.page import page
 from softlabel.studies.table1.result import Table1Result
 from softlabel.studies.table1.settings import PRESETS, Table1Settings
 from softlabel.studies.table1.training import train, train_teachers
@@ -45,7 +40,3 @@ class Table1Study(Study[Table1Settings, Table1Result]):
     def judge(self, results: StageResults, facts: Facts) -> Table1Result:
         """All tables of the study, from the results of its cells."""
         return Table1Result(self.settings, results)
-
-    def page(self, result: Table1Result, environment: Mapping[str, Any] | None, command: str) -> Page:
-        """The page of a run."""
-        return page(result, environment, command)

@@ -9,7 +9,16 @@ import numpy as np
 
 from softlabel.data import load, split
 from softlabel.lab.cells import CellArrays, CellResult
-from softlabel.networks import Labels, Student, TwoLayer, Validation, hard_labels, teacher_logits, train_students
+from softlabel.networks import (
+    Labels,
+    Student,
+    TrainedStudent,
+    TwoLayer,
+    Validation,
+    hard_labels,
+    teacher_logits,
+    train_students,
+)
 from softlabel.networks.initialization import draw_init
 from softlabel.studies.table1.cells import Table1Cell, TeacherCell
 from softlabel.studies.table1.settings import Table1Settings
@@ -51,37 +60,17 @@ def train_teachers(settings: Table1Settings, cells: Sequence[TeacherCell], array
     """Train teachers; store their logits on the training images."""
     data = _images(settings, cells[0].leave_out)
     teaching = cells[0].teaching
-    students = [
-        Student(
-            width=teaching.width,
-            seed=cell.seed,
-            radius=None,
-            learning_rate=teaching.learning_rate,
-            init=teaching.init,
-            train_output=teaching.train_output,
-            biases=teaching.biases,
-        )
-        for cell in cells
-    ]
-    run = train_students(
-        data.train[0],
-        students,
-        data.train[1],
-        epochs=teaching.epochs,
-        batch_size=settings.batch_size,
-        optimizer="adam",
-        schedule="cosine",
-        validation=_every_epoch(data, settings, teaching.patience),
-    )
+    network = teaching.model_dump(exclude={"epochs", "patience"})
+    students = [Student(seed=cell.seed, radius=None, **network) for cell in cells]
     results = []
-    for trained in run:
+    for trained, shared in _train(
+        settings, data, students, data.train[1], teaching.epochs, teaching.patience, "adam", "cosine"
+    ):
         right = correct(trained.network, *data.test)
         logits = trained.network.logits(data.train[0])
-        metrics = {
-            "validation": 100 * (1 - (trained.validation_error or 0.0)),
+        metrics = shared | {
             "test": 100 * float(right.mean()),
             "train": 100 * float((logits * data.train[1] > 0).mean()),
-            "epochs": trained.best_step / _steps_per_epoch(data, settings),
             "examples": len(right),
         }
         results.append(CellResult(metrics, {"logits": logits.astype(np.float32), "correct": np.packbits(right)}))
@@ -111,23 +100,12 @@ def train(settings: Table1Settings, cells: Sequence[Table1Cell], arrays: CellArr
         )
         for cell in cells
     ]
-    run = train_students(
-        data.train[0],
-        students,
-        labels,
-        epochs=protocol.epochs,
-        batch_size=settings.batch_size,
-        optimizer=protocol.optimizer,
-        schedule=protocol.schedule,
-        validation=_every_epoch(data, settings, protocol.epochs + 1),
+    run = _train(
+        settings, data, students, labels, protocol.epochs, protocol.epochs + 1, protocol.optimizer, protocol.schedule
     )
     results = []
-    for cell, trained in zip(cells, run, strict=True):
-        metrics = {
-            "validation": 100 * (1 - (trained.validation_error or 0.0)),
-            "epochs": trained.best_step / _steps_per_epoch(data, settings),
-            "on_the_ball": on_the_ball(trained.network, trained.settings),
-        }
+    for cell, (trained, shared) in zip(cells, run, strict=True):
+        metrics = shared | {"on_the_ball": on_the_ball(trained.network, trained.settings)}
         stored = {}
         if cell.stage == "test":
             right = correct(trained.network, *data.test)
@@ -135,6 +113,37 @@ def train(settings: Table1Settings, cells: Sequence[Table1Cell], arrays: CellArr
             stored["correct"] = np.packbits(right)
         results.append(CellResult(metrics, stored))
     return results
+
+
+def _train(
+    settings: Table1Settings,
+    data: Table1Images,
+    students: list[Student],
+    labels: np.ndarray | dict[str, Labels],
+    epochs: int,
+    patience: int,
+    optimizer: str,
+    schedule: str,
+) -> list[tuple[TrainedStudent, dict[str, float]]]:
+    """Train networks, each with the weights of its best epoch; returns them with validation accuracy and epochs."""
+    steps = math.ceil(len(data.train[1]) / settings.batch_size)
+    run = train_students(
+        data.train[0],
+        students,
+        labels,
+        epochs=epochs,
+        batch_size=settings.batch_size,
+        optimizer=optimizer,
+        schedule=schedule,
+        validation=Validation(*data.validation, every=steps, patience=patience),
+    )
+    return [
+        (
+            trained,
+            {"validation": 100 * (1 - (trained.validation_error or 0.0)), "epochs": trained.best_step / steps},
+        )
+        for trained in run
+    ]
 
 
 def correct(network: TwoLayer, inputs: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -149,11 +158,3 @@ def on_the_ball(network: TwoLayer, student: Student) -> float:
     initial, _ = draw_init(student.init, width=student.width, inputs=network.inputs, seed=student.seed)
     distance = np.linalg.norm(network.hidden.double().numpy() - initial, axis=1)
     return float((distance >= ON_THE_BALL * student.radius / math.sqrt(student.width)).mean())
-
-
-def _every_epoch(data: Table1Images, settings: Table1Settings, patience: int) -> Validation:
-    return Validation(*data.validation, every=_steps_per_epoch(data, settings), patience=patience)
-
-
-def _steps_per_epoch(data: Table1Images, settings: Table1Settings) -> int:
-    return math.ceil(len(data.train[1]) / settings.batch_size)

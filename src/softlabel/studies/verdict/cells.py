@@ -4,13 +4,13 @@ A look's students are trained only if the looks before it left the question open
 results alone, and a resumed run continues in the same way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from softlabel.lab import Bundle, CellArrays, CellResult, Stage, StageResults
-from softlabel.lab.sequential import InterimAnalysis, Look, follow, planned_looks
+from softlabel.lab.sequential import InterimAnalysis, Look, follow
 from softlabel.studies.students.recipe import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice, choices
 from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
 from softlabel.studies.students.training import course_numbers, measure_students, train_cells
@@ -21,11 +21,8 @@ BUNDLE_NEURONS = 4_000
 
 def verdict_stages(settings: VerdictSettings) -> tuple[Stage, ...]:
     """The choice of settings, and one stage for every planned look."""
-    looks = planned_looks(settings.seeds, settings.confidence)
-    return (
-        Stage("choose", choice_bundles, train),
-        *(Stage(look_name(look), partial(look_bundles, look), train) for look in looks),
-    )
+    looks = (Stage(look_name(look), partial(look_bundles, look), train) for look in settings.looks)
+    return (Stage("choose", choice_bundles, train), *looks)
 
 
 def look_name(look: Look) -> str:
@@ -56,11 +53,10 @@ def chosen_settings(settings: VerdictSettings, results: StageResults) -> dict[Ar
 
 def look_bundles(look: Look, settings: VerdictSettings, results: StageResults) -> list[Bundle]:
     """The students that a look adds to those before it; none where the question is settled."""
-    looks = planned_looks(settings.seeds, settings.confidence)
-    index = looks.index(look)
-    before = 0 if index == 0 else looks[index - 1].seeds
-    if index and latest_analysis(settings, results, looks[:index]).settled:
+    history = analyses(settings, arm_scores(settings, results))
+    if history and history[-1].settled:
         return []
+    before = history[-1].look.seeds if history else 0
     chosen = chosen_settings(settings, results)
     bundles = []
     for first in range(before, look.seeds, TOGETHER):
@@ -75,16 +71,15 @@ def look_bundles(look: Look, settings: VerdictSettings, results: StageResults) -
 def arm_scores(settings: VerdictSettings, results: StageResults) -> dict[Arm, np.ndarray]:
     """Test scores so far, (seeds, examples) for each arm, seeds in order."""
     by_arm: dict[Arm, dict[int, np.ndarray]] = {arm: {} for arm in settings.arms}
-    for look in planned_looks(settings.seeds, settings.confidence):
+    for look in settings.looks:
         for cell, result in results[look_name(look)]:
             by_arm[cell.arm][cell.seed] = result.arrays["scores"].astype(np.float64)
     return {arm: np.array([scores[seed] for seed in sorted(scores)]) for arm, scores in by_arm.items()}
 
 
-def latest_analysis(settings: VerdictSettings, results: StageResults, looks: Sequence[Look]) -> InterimAnalysis:
-    """The analysis of soft against hard after the looks so far."""
-    scores = arm_scores(settings, results)
-    return follow(looks, scores["soft"], scores["hard"], settings.equivalence, settings.hidden)
+def analyses(settings: VerdictSettings, scores: Mapping[Arm, np.ndarray]) -> list[InterimAnalysis]:
+    """The analyses of soft against hard at the looks so far."""
+    return follow(settings.looks, scores["soft"], scores["hard"], settings.equivalence, settings.hidden)
 
 
 def train(settings: VerdictSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:

@@ -1,12 +1,11 @@
 """The page of a verdict."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softlabel.lab.sequential import METHOD
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.report.citations import citations
 from softlabel.report.page import Cell, Page, Table
+from softlabel.studies.pages import interval_cell
 from softlabel.studies.verdict.sentences import ARM_NAMES, softened
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ COLUMNS = {
 ROLES = {"hard": "hard", "soft": "soft", "smooth": "extra", "transfer": "other"}
 
 
-def verdict_page(verdict: "Verdict", environment: Mapping[str, Any] | None, command: str) -> Page:
+def verdict_page(verdict: "Verdict") -> Page:
     """The page: answer, arms, teacher, charts, method."""
     settings = verdict.settings
     return Page(
@@ -30,18 +29,15 @@ def verdict_page(verdict: "Verdict", environment: Mapping[str, Any] | None, comm
         question=f"Do students of {settings.width} neurons learn more from soft labels than from hard ones, beyond the "
         f"noise of seeds and test rows? {settings.data}.",
         answer=verdict.summary,
-        tables=[arms_table(verdict), *_audit_tables(verdict)],
-        charts=[verdict_chart(verdict)],
+        tables=[_arms_table(verdict), *_audit_tables(verdict)],
+        charts=[_verdict_chart(verdict)],
         extra_tables=[_comparison_table(verdict)] if verdict.comparisons else [],
         method=_method(verdict),
         settings=settings.model_dump(mode="json"),
-        environment=environment,
-        command=command,
-        citations=citations("verdict"),
     )
 
 
-def arms_table(verdict: "Verdict") -> Table:
+def _arms_table(verdict: "Verdict") -> Table:
     """Every arm with its metric, other numbers and chosen settings."""
     metric = verdict.settings.metric
     columns = [name for name in COLUMNS if name != metric.replace(" ", "_")]
@@ -52,8 +48,7 @@ def arms_table(verdict: "Verdict") -> Table:
         chosen += f", smoothing {arm.chosen.smoothing:g}" if name == "smooth" else ""
         chosen += f", B = {arm.chosen.radius:g}" if arm.chosen.radius is not None else ""
         numbers = [f"{arm.numbers[column]:.4f}" if column in arm.numbers else "–" for column in columns]
-        interval = Cell(f"{arm.mean:.4f}", f"{arm.low:.4f} … {arm.high:.4f}")
-        rows.append([Cell(ARM_NAMES[name], chosen), interval, *numbers])
+        rows.append([Cell(ARM_NAMES[name], chosen), interval_cell(arm.mean, arm.low, arm.high, ".4f"), *numbers])
     return Table(
         "The arms",
         f"Means over {verdict.runs} seeds on {verdict.settings.test_rows:,} test rows; {metric} with its "
@@ -73,7 +68,7 @@ def _comparison_table(verdict: "Verdict") -> Table:
         [
             [
                 f"{ARM_NAMES[c.first]} − {ARM_NAMES[c.second]}",
-                Cell(f"{c.mean:+.2f}", f"{c.low:+.2f} … {c.high:+.2f}"),
+                interval_cell(c.mean, c.low, c.high, "+.2f"),
                 Cell(c.verdict, "", tones.get(c.verdict, "good")),
             ]
             for c in verdict.comparisons
@@ -101,7 +96,7 @@ def _audit_tables(verdict: "Verdict") -> list[Table]:
     ]
 
 
-def verdict_chart(verdict: "Verdict") -> Chart:
+def _verdict_chart(verdict: "Verdict") -> Chart:
     """The gap as seeds were added, and the metric of every student."""
     history = verdict.history
     seeds = [float(at.look.seeds) for at in history]
@@ -114,12 +109,10 @@ def verdict_chart(verdict: "Verdict") -> Chart:
         Series("equivalence range", [seeds[0], seeds[-1]], [side, side], role="paper", dashed=True)
         for side in (equivalence, -equivalence)
     ][: 2 if len(seeds) > 1 else 0]
-    sign = -1.0 if verdict.settings.metric == "log loss" else 1.0
-    dots = [
-        Series(ARM_NAMES[arm], [ARM_NAMES[arm]] * len(values), [sign * float(value) for value in values],
-               role=ROLES[arm], marks=True)
-        for arm, values in verdict.scores.items()
-    ]  # fmt: skip
+    dots = []
+    for arm, scores in verdict.scores.items():
+        values = [verdict.settings.metric_value(float(score)) for score in scores]
+        dots.append(Series(ARM_NAMES[arm], [ARM_NAMES[arm]] * len(values), values, role=ROLES[arm], marks=True))
     return Chart(
         "verdict", "The gap as seeds were added, and every seed",
         f"Left: soft − hard in points with the interval of each look ({METHOD}). Right: every student.",
@@ -134,7 +127,7 @@ def verdict_chart(verdict: "Verdict") -> Chart:
 def _method(verdict: "Verdict") -> list[str]:
     settings, recipe = verdict.settings, verdict.settings.recipe
     count = len(recipe.temperatures) * len(recipe.learning_rates) * len(recipe.all_radii)
-    looks = ", ".join(f"{look.seeds} (may fail with {look.failure:.4f})" for look in verdict.looks)
+    looks = ", ".join(f"{look.seeds} (may fail with {look.failure:.4f})" for look in settings.looks)
     return [
         f"Students: two layers, {settings.width} neurons, biases and output layer trained, Adam with cosine schedule, "
         f"{recipe.epochs} epochs, batch size {recipe.batch_size}, {recipe.precision} products; the same for every arm.",

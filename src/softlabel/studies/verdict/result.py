@@ -2,22 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from softlabel.lab import Result, StageResults
-from softlabel.lab.sequential import METHOD, InterimAnalysis, Look, analyze, planned_looks
-from softlabel.lab.statistics import Estimate, crossed_mean, judge
-from softlabel.report.notebook import result_html
+from softlabel.lab import StageResults
+from softlabel.lab.sequential import METHOD, InterimAnalysis
+from softlabel.lab.statistics import Interval, crossed_mean, judge
+from softlabel.report.page import Page
+from softlabel.studies.pages import StudyResult
 from softlabel.studies.students.recipe import Arm, StudentCell
 from softlabel.studies.students.sizes import SizeComparison
-from softlabel.studies.verdict.cells import arm_scores, chosen_settings, latest_analysis, look_name
+from softlabel.studies.verdict.cells import analyses, arm_scores, chosen_settings, look_name
 from softlabel.studies.verdict.sentences import summary
 from softlabel.studies.verdict.settings import VerdictSettings
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MEANS = ("accuracy", "log_loss", "calibration_error", "agreement", "kl", "validation")
 PAIRS: tuple[tuple[Arm, Arm], ...] = (
@@ -26,36 +24,6 @@ PAIRS: tuple[tuple[Arm, Arm], ...] = (
     ("transfer", "soft"),
     ("transfer", "hard"),
 )
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A number with its interval, such as the gap of a `Verdict`.
-
-    Attributes
-    ----------
-    mean : float
-        The estimate.
-    low, high : float
-        The ends of its interval.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import softlabel as sl
-    >>> X = np.random.default_rng(0).standard_normal((100, 2))
-    >>> def teacher(inputs):
-    ...     return 1 / (1 + np.exp(-5 * inputs[:, 0]))
-    >>> options = sl.VerdictOptions(epochs=2)
-    >>> result = sl.verdict(X, X[:, 0] > 0, teacher, width=2, seeds=4, options=options)
-    >>> gap = result.gap
-    >>> gap.low <= gap.mean <= gap.high
-    True
-    """
-
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -75,18 +43,11 @@ class ArmResult:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import softlabel as sl
-    >>> X = np.random.default_rng(0).standard_normal((100, 2))
-    >>> def teacher(inputs):
-    ...     return 1 / (1 + np.exp(-5 * inputs[:, 0]))
-    >>> options = sl.VerdictOptions(epochs=2)
-    >>> result = sl.verdict(X, X[:, 0] > 0, teacher, width=2, seeds=4, options=options)
-    >>> soft = result.arms["soft"]
-    >>> soft.low <= soft.mean <= soft.high
+    >>> result = sl.verdict("digits", width=4)  # doctest: +SKIP
+    >>> soft = result.arms["soft"]  # doctest: +SKIP
+    >>> soft.low <= soft.mean <= soft.high  # doctest: +SKIP
     True
-    >>> soft.parameters
-    9
     """
 
     mean: float
@@ -102,10 +63,7 @@ class ArmResult:
             "mean": self.mean, "low": self.low, "high": self.high, **self.numbers,
             "parameters": self.parameters,
             "probabilities_are": self.chosen.softening.meaning,
-            "chosen": {
-                "learning_rate": self.chosen.learning_rate, "temperature": self.chosen.temperature,
-                "smoothing": self.chosen.smoothing, "radius": self.chosen.radius,
-            },
+            "chosen": self.chosen.model_dump(include={"learning_rate", "temperature", "smoothing", "radius"}),
         }  # fmt: skip
 
 
@@ -124,15 +82,10 @@ class ArmComparison:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import softlabel as sl
-    >>> X = np.random.default_rng(0).standard_normal((100, 2))
-    >>> def teacher(inputs):
-    ...     return 1 / (1 + np.exp(-5 * inputs[:, 0]))
-    >>> options = sl.VerdictOptions(epochs=2)
-    >>> result = sl.verdict(X, X[:, 0] > 0, teacher, width=2, seeds=4, options=options)
-    >>> [(one.first, one.second) for one in result.comparisons]
-    [('soft', 'smooth'), ('smooth', 'hard')]
+    >>> comparison = sl.ArmComparison("soft", "smooth", mean=0.4, low=-0.2, high=1.0, verdict="undecided")
+    >>> comparison.high - comparison.low
+    1.2
     """
 
     first: Arm
@@ -144,8 +97,8 @@ class ArmComparison:
 
 
 @dataclass(eq=False, repr=False)
-class Verdict(Result):
-    """Whether to distill.
+class Verdict(StudyResult):
+    """Whether to distill; `plot` shows the gap as seeds were added, and the metric of every student.
 
     Attributes
     ----------
@@ -177,10 +130,10 @@ class Verdict(Result):
     True
     """
 
+    headlines = 1
+
     settings: VerdictSettings
     facts: Mapping[str, Any]
-    analysis: InterimAnalysis
-    looks: tuple[Look, ...]
     history: tuple[InterimAnalysis, ...]
     arms: Mapping[Arm, ArmResult]
     comparisons: tuple[ArmComparison, ...]
@@ -189,25 +142,23 @@ class Verdict(Result):
     @classmethod
     def from_results(cls, settings: VerdictSettings, results: StageResults, facts: Mapping[str, Any]) -> "Verdict":
         """The verdict that the results of all stages give."""
-        looks = planned_looks(settings.seeds, settings.confidence)
         scores = arm_scores(settings, results)
-        analysis = latest_analysis(settings, results, looks)
+        history = analyses(settings, scores)
         pairs = [pair for pair in PAIRS if set(pair) <= set(settings.arms)]
+        failure = history[-1].look.failure / len(pairs)
         return cls(
             settings=settings,
             facts=facts,
-            analysis=analysis,
-            looks=looks,
-            history=tuple(
-                analyze(look, scores["soft"][: look.seeds], scores["hard"][: look.seeds], settings.equivalence,
-                        settings.hidden)
-                for look in looks
-                if look.seeds <= len(scores["soft"])
-            ),
+            history=tuple(history),
             arms=_arm_results(settings, results, scores),
-            comparisons=tuple(_compare(settings, scores, pair, analysis.look.failure / len(pairs)) for pair in pairs),
+            comparisons=tuple(_compare(settings, scores, pair, failure) for pair in pairs),
             scores={arm: table.mean(1) for arm, table in scores.items()},
-        )  # fmt: skip
+        )
+
+    @property
+    def analysis(self) -> InterimAnalysis:
+        """The analysis at the last look."""
+        return self.history[-1]
 
     @property
     def verdict(self) -> str:
@@ -215,7 +166,7 @@ class Verdict(Result):
 
     @property
     def gap(self) -> Interval:
-        return Interval(self.analysis.gap.mean, self.analysis.low, self.analysis.high)
+        return Interval(self.analysis.gap.mean, self.analysis.low, self.analysis.high, self.runs)
 
     @property
     def runs(self) -> int:
@@ -238,7 +189,8 @@ class Verdict(Result):
     @property
     def teacher_metric(self) -> float | None:
         """The teacher's metric on the test rows; None where it does not predict all of them."""
-        return shown(self.settings, self.facts.get("teacher_metric"))
+        score = self.facts.get("teacher_metric")
+        return None if score is None else self.settings.metric_value(score)
 
     @property
     def warnings(self) -> list[str]:
@@ -253,7 +205,7 @@ class Verdict(Result):
         at = self.analysis
         return {
             "verdict": at.verdict,
-            "gap": {"mean": at.gap.mean, "low": at.low, "high": at.high, "failure": at.look.failure},
+            "gap": self.gap.to_dict() | {"failure": at.look.failure},
             "arms": {arm: result.to_dict() for arm, result in self.arms.items()},
             "runs": self.runs,
             "runs_needed": at.needed,
@@ -277,34 +229,28 @@ class Verdict(Result):
             "report": None if self.report is None else str(self.report),
         }  # fmt: skip
 
-    def plot(self) -> "Figure":
-        """The gap as seeds were added, and the metric of every student."""
-        from softlabel.report.drawing import chart_figure
-        from softlabel.studies.verdict.page import verdict_chart
+    def _page(self) -> Page:
+        from softlabel.studies.verdict.page import verdict_page
 
-        return chart_figure(verdict_chart(self))
-
-    def _repr_html_(self) -> str:
-        from softlabel.studies.verdict.page import arms_table
-
-        return result_html(self.summary[0], self.plot(), arms_table(self))
+        return verdict_page(self)
 
 
 def _arm_results(
     settings: VerdictSettings, results: StageResults, scores: Mapping[Arm, np.ndarray]
 ) -> dict[Arm, ArmResult]:
     chosen = chosen_settings(settings, results)
-    looks = planned_looks(settings.seeds, settings.confidence)
-    by_cell = [pair for look in looks for pair in results[look_name(look)]]
+    by_cell = [pair for look in settings.looks for pair in results[look_name(look)]]
     failure = 1 - settings.confidence
     arms: dict[Arm, ArmResult] = {}
     for arm in settings.arms:
         metrics = [result.metrics for cell, result in by_cell if cell.arm == arm]
         means = {name: float(np.mean([one[name] for one in metrics])) for name in MEANS if name in metrics[0]}
-        means["validation"] = shown(settings, means["validation"]) or 0.0
+        means["validation"] = settings.metric_value(means["validation"])
         estimate = crossed_mean(scores[arm]).at_least(settings.hidden(failure) / 100, failure)
-        low, high = _ends(settings, estimate)
-        mean = shown(settings, estimate.mean) or 0.0
+        low, high = sorted(settings.metric_value(end) for end in estimate.interval(settings.confidence))
+        if settings.metric != "log loss":  # a share
+            low, high = max(low, 0.0), min(high, 1.0)
+        mean = settings.metric_value(estimate.mean)
         arms[arm] = ArmResult(mean, low, high, means, chosen[arm], int(metrics[0]["parameters"]))
     return arms
 
@@ -317,14 +263,3 @@ def _compare(
     word = judge(low, high, settings.equivalence)
     names = {"soft wins": f"{pair[0]} wins", "hard wins": f"{pair[1]} wins"}
     return ArmComparison(*pair, gap.mean, low, high, names.get(word, word))
-
-
-def _ends(settings: VerdictSettings, estimate: Estimate) -> list[float]:
-    """Both ends of the interval of an arm's metric; shares stay between 0 and 1."""
-    ends = sorted(shown(settings, value) or 0.0 for value in estimate.interval(settings.confidence))
-    return ends if settings.metric == "log loss" else [min(max(end, 0.0), 1.0) for end in ends]
-
-
-def shown(settings: VerdictSettings, value: float | None) -> float | None:
-    """The metric as users know it: scores of the log loss are its negative."""
-    return -value if value is not None and settings.metric == "log loss" else value

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from softlabel.lab import Settings
 from softlabel.lab.scores import unseen
+from softlabel.lab.sequential import Look, planned_looks
 from softlabel.studies.students.recipe import Arm, Recipe
 
 
@@ -30,8 +31,17 @@ class VerdictSettings(Settings):
     recipe: Recipe
 
     @property
+    def looks(self) -> tuple[Look, ...]:
+        """The looks that are planned."""
+        return planned_looks(self.seeds, self.confidence)
+
+    @property
     def test_rows(self) -> int:
         return sum(self.class_rows)
+
+    def metric_value(self, score: float) -> float:
+        """The metric as users know it, from a score: scores of the log loss are its negative."""
+        return 0.0 - score if self.metric == "log loss" else score
 
     def hidden(self, failure: float) -> float:
         """Points that test rows which were not met may hide."""

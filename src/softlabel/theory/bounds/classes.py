@@ -7,12 +7,11 @@ target    U_j = (κ/(α√m)) Σ_c A_cj v_c(w_j(0)), ‖U_j‖ ≤ B/√m with B
 """
 
 import math
-from numbers import Integral
 
 from softlabel.errors import require
 from softlabel.theory.bounds.needs import Needs, Requirement, rounded
 from softlabel.theory.bounds.scalars import MEAN_ABSOLUTE, coin_divergence, log_share, ratio
-from softlabel.theory.bounds.setting import Setting, check_epsilon, check_gamma
+from softlabel.theory.bounds.setting import Setting, check_epsilon, check_gamma, is_integer
 
 
 def soft_for_classes(
@@ -50,8 +49,8 @@ def soft_for_classes(
     209869
     """
     require(
-        isinstance(classes, Integral) and not isinstance(classes, bool) and classes >= 2,
-        f"classes must be a whole number ≥ 2, got {classes}; a single class leaves nothing to learn",
+        is_integer(classes, 2),
+        f"`classes` must be a whole number ≥ 2, got {classes}; a single class leaves nothing to learn",
     )
     gamma, epsilon = check_gamma(gamma, largest=1.0), check_epsilon(epsilon)
     setting = Setting(n=n, delta=delta, kappa=kappa, alpha=alpha, share=share)

@@ -11,11 +11,12 @@
 at α ≠ 1. The numbers are then None and `note` gives the reason.
 """
 
-from typing import Literal, get_args
+from collections.abc import Callable
+from typing import Any, Literal, get_args
 
 from softlabel.errors import unknown
 from softlabel.theory.bounds import corrected, paper, refined, tight
-from softlabel.theory.bounds.needs import Needs, Requirement, nothing, rounded
+from softlabel.theory.bounds.needs import Needs, Requirement, rounded
 from softlabel.theory.bounds.setting import Setting, check_beta, check_epsilon, check_gamma
 
 Family = Literal["paper", "corrected", "refined", "tight"]
@@ -182,9 +183,8 @@ def soft_for_loss(
     200
     """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
-    reason = silence(family, "soft", setting)
-    needs = None if reason else module(family).soft_for_loss(check_beta(beta), setting)
-    return _rounded(family, needs, setting, reason)
+    beta = check_beta(beta)
+    return _required(family, "soft", setting, lambda module: module.soft_for_loss(beta, setting))
 
 
 def hard_for_loss(
@@ -215,28 +215,25 @@ def hard_for_loss(
     1.0
     """
     setting = Setting(n=n, delta=delta, c=c, alpha=alpha, share=share)
-    reason = silence(family, "hard", setting)
-    needs = None if reason else module(family).hard_for_loss(check_gamma(gamma), check_beta(beta), setting)
-    return _rounded(family, needs, setting, reason)
+    gamma, beta = check_gamma(gamma), check_beta(beta)
+    return _required(family, "hard", setting, lambda module: module.hard_for_loss(gamma, beta, setting))
 
 
 def requirement(family: Family, arm: Arm, gamma: float, epsilon: float, setting: Setting) -> Requirement:
     """The requirement of a family for one arm, "soft" or "hard", rounded to values to train with."""
     gamma, epsilon = check_gamma(gamma), check_epsilon(epsilon)
-    reason = silence(family, arm, setting)
-    needs = None if reason else real_needs(family, arm, gamma, epsilon, setting)
-    return _rounded(family, needs, setting, reason)
+    return _required(family, arm, setting, lambda module: getattr(module, arm)(gamma, epsilon, setting))
 
 
 def real_needs(family: Family, arm: Arm, gamma: float, epsilon: float, setting: Setting) -> Needs:
     """The requirement before rounding; the family must have one, and γ and ε must be checked."""
-    chosen = module(family)
-    return chosen.soft(gamma, epsilon, setting) if arm == "soft" else chosen.hard(gamma, epsilon, setting)
+    return getattr(_MODULES[family], arm)(gamma, epsilon, setting)
 
 
 def silence(family: Family, arm: Arm, setting: Setting) -> str:
     """Why a family has no requirement for an arm in this setting; empty if it has one."""
-    module(family)
+    if family not in FAMILIES:
+        raise unknown("family", family, FAMILIES)
     if arm not in ARMS:
         raise unknown("arm", arm, ARMS)
     if family in ("refined", "tight") or setting.unit or (arm == "hard" and setting.alpha == 1):
@@ -245,14 +242,10 @@ def silence(family: Family, arm: Arm, setting: Setting) -> str:
     return f"the {family} family has no version with {what} ≠ 1; see refined and tight"
 
 
-def module(family: str):
-    """The module of a family."""
-    if family not in _MODULES:
-        raise unknown("family", family, FAMILIES)
-    return _MODULES[family]
-
-
-def _rounded(family: Family, needs: Needs | None, setting: Setting, reason: str) -> Requirement:
-    if needs is None:
-        return nothing(reason)
-    return rounded(needs, 1 - module(family).FAILURES * setting.delta)
+def _required(family: Family, arm: Arm, setting: Setting, needs: Callable[[Any], Needs]) -> Requirement:
+    """What `needs` computes from the module of a family, rounded; only a note if the family has no requirement."""
+    reason = silence(family, arm, setting)
+    if reason:
+        return Requirement(note=reason)
+    module = _MODULES[family]
+    return rounded(needs(module), 1 - module.FAILURES * setting.delta)

@@ -51,11 +51,11 @@ def guaranteed_error(
     """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
     gamma, width = check_gamma(gamma), check_width(width)
-    if silence(family, arm, setting):
-        return None
-    return _least(
-        lambda epsilon: real_needs(family, arm, gamma, epsilon, setting).width, width, SMALLEST_ERROR, 1 - _SLACK
-    )
+
+    def needed(epsilon: float) -> float:
+        return real_needs(family, arm, gamma, epsilon, setting).width
+
+    return None if silence(family, arm, setting) else _least(needed, width, SMALLEST_ERROR, 1 - _SLACK)
 
 
 def needed_margin(
@@ -94,9 +94,11 @@ def needed_margin(
     """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha, share=share)
     epsilon, width = check_epsilon(epsilon), check_width(width)
-    if silence(family, arm, setting):
-        return None
-    return _least(lambda gamma: real_needs(family, arm, gamma, epsilon, setting).width, width, SMALLEST_MARGIN, 0.5)
+
+    def needed(gamma: float) -> float:
+        return real_needs(family, arm, gamma, epsilon, setting).width
+
+    return None if silence(family, arm, setting) else _least(needed, width, SMALLEST_MARGIN, 0.5)
 
 
 def _least(needed: Callable[[float], float], width: int, low: float, high: float) -> float | None:

@@ -16,7 +16,7 @@ which replaces K_r of `refined`; the rest is unchanged. It holds with probabilit
 import math
 
 from softlabel.theory.bounds import refined
-from softlabel.theory.bounds.needs import Needs, Requirement, rounded
+from softlabel.theory.bounds.needs import Requirement, rounded
 from softlabel.theory.bounds.roots import root
 from softlabel.theory.bounds.scalars import MEAN_ABSOLUTE, ratio
 from softlabel.theory.bounds.setting import Setting, check_epsilon, check_gamma
@@ -49,16 +49,12 @@ def soft_without_n(
     >>> bounds.soft_without_n(gamma=0.1, epsilon=0.1).width
     71592
     """
-    setting = Setting(n=1, delta=delta, kappa=kappa, alpha=alpha, share=share)
-    return rounded(needs_without_n(check_gamma(gamma), check_epsilon(epsilon), setting), 1 - 2 * delta)
-
-
-def needs_without_n(gamma: float, epsilon: float, setting: Setting) -> Needs:
-    """The requirement before rounding; `setting.n` is not used."""
-    beta = refined.loss_for_error(gamma, epsilon, setting.kappa)
+    setting = Setting(n=1, delta=delta, kappa=kappa, alpha=alpha, share=share)  # n is not used
+    beta = refined.loss_for_error(check_gamma(gamma), check_epsilon(epsilon), setting.kappa)
     drift = MEAN_ABSOLUTE * setting.kappa / setting.alpha
     k = setting.kappa * (drift + (1 + math.sqrt(0.5)) * math.sqrt(mean_square_excess(setting.delta)))
-    return refined.soft_schedule(ratio(k * k, 8 * setting.share * beta), beta, setting)
+    needs = refined.soft_schedule(ratio(k * k, 8 * setting.share * beta), beta, setting)
+    return rounded(needs, 1 - 2 * delta)
 
 
 def mean_square_excess(delta: float) -> float:

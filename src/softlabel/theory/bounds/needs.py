@@ -47,11 +47,11 @@ class Requirement:
     Requirement(width=66826, learning_rate=1.0, iterations=16021, radius=1.0, probability=0.9, note='')
     """
 
-    width: int | float | None
-    learning_rate: float | None
-    iterations: int | float | None
-    radius: float | None
-    probability: float | None
+    width: int | float | None = None
+    learning_rate: float | None = None
+    iterations: int | float | None = None
+    radius: float | None = None
+    probability: float | None = None
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def finite(number: float | None) -> float | None:
 
 def rounded(needs: Needs, probability: float) -> Requirement:
     """The requirement after rounding."""
-    finite = math.isfinite(needs.width) and math.isfinite(needs.iterations)
-    note = "" if finite else "what is missing is beyond the range of floating-point numbers"
+    in_range = math.isfinite(needs.width) and math.isfinite(needs.iterations)
+    note = "" if in_range else "what is missing is beyond the range of floating-point numbers"
     return Requirement(
         even_ceiling(needs.width),
         needs.learning_rate or None,
@@ -83,11 +83,6 @@ def rounded(needs: Needs, probability: float) -> Requirement:
         probability,
         note,
     )
-
-
-def nothing(note: str) -> Requirement:
-    """No requirement; `note` is the reason."""
-    return Requirement(None, None, None, None, None, note)
 
 
 def even_ceiling(width: float) -> int | float:

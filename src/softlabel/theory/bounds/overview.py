@@ -11,7 +11,7 @@ from softlabel.theory.bounds.families import ARMS, FAMILIES, Arm, Family, requir
 from softlabel.theory.bounds.inverse import guaranteed_error, needed_margin
 from softlabel.theory.bounds.n_free import soft_without_n
 from softlabel.theory.bounds.needs import Requirement, finite
-from softlabel.theory.bounds.setting import Setting, check_epsilon, check_gamma, check_width
+from softlabel.theory.bounds.setting import Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -141,11 +141,8 @@ def overview(
     """
     setting = Setting(n=n, delta=delta, c=c, kappa=kappa, alpha=alpha)
     circumstances = {"n": n, "delta": delta, "c": c, "kappa": kappa, "alpha": alpha}
-    check_gamma(gamma)
-    check_epsilon(epsilon)
     guarantees: dict[Family, dict[Arm, dict[str, float | None]]] | None = None
     if width is not None:
-        check_width(width)
         guarantees = {
             family: {
                 arm: {

@@ -12,6 +12,7 @@ c   c        smallest norm of an input, 0 < c ≤ 1
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -38,17 +39,19 @@ class Setting:
 
     def __post_init__(self) -> None:
         require(
-            isinstance(self.n, Integral) and not isinstance(self.n, bool) and self.n >= 1,
-            f"n must be a whole number of examples ≥ 1, got {self.n}; pass the size of the training set",
+            is_integer(self.n, 1),
+            f"`n` must be a whole number of examples ≥ 1, got {self.n}; pass the size of the training set",
         )
-        _check("delta", self.delta, "0 < δ < ⅓", 0 < _number(self.delta) < 1 / 3, "0.05 is usual")
-        _check("c", self.c, "0 < c ≤ 1", 0 < _number(self.c) <= 1, "inputs must be scaled to norms between c and 1")
-        _check("kappa", self.kappa, "a finite κ > 0", 0 < _number(self.kappa) < math.inf, "κ = 1/temperature")
-        _check("alpha", self.alpha, "a finite α > 0", 0 < _number(self.alpha) < math.inf, "1 is the papers' scale")
-        _check("share", self.share, "0 < θ < 1", 0 < _number(self.share) < 1, "½ is the default")
-        object.__setattr__(self, "n", int(self.n))
-        for name in ("delta", "c", "kappa", "alpha", "share"):  # a NumPy number would warn on overflow
-            object.__setattr__(self, name, float(getattr(self, name)))
+        checked = {  # as Python's own numbers: a NumPy number would warn on overflow
+            "n": int(self.n),
+            "delta": _in_range("delta", self.delta, "0 < δ < ⅓", lambda delta: 0 < delta < 1 / 3, "0.05 is usual"),
+            "c": _in_range("c", self.c, "0 < c ≤ 1", lambda c: 0 < c <= 1, "scale inputs to norms between c and 1"),
+            "kappa": _in_range("kappa", self.kappa, "a finite κ > 0", _positive, "κ = 1/temperature"),
+            "alpha": _in_range("alpha", self.alpha, "a finite α > 0", _positive, "1 is the papers' scale"),
+            "share": _in_range("share", self.share, "0 < θ < 1", _fraction, "½ is the default"),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def unit(self) -> bool:
@@ -59,35 +62,43 @@ class Setting:
 def check_gamma(gamma: float, largest: float = 0.5) -> float:
     """The margin, if it is in range."""
     remedy = "a margin beyond that cannot occur for inputs of norm ≤ 1; softlabel.margin computes it"
-    _check("gamma", gamma, f"0 < γ ≤ {largest:g}", 0 < _number(gamma) <= largest, remedy)
-    return float(gamma)
+    return _in_range("gamma", gamma, f"0 < γ ≤ {largest:g}", lambda value: 0 < value <= largest, remedy)
 
 
 def check_epsilon(epsilon: float) -> float:
     """The target error, if it is in range."""
-    _check("epsilon", epsilon, "0 < ε < 1", 0 < _number(epsilon) < 1, "it is the share of misclassified examples")
-    return float(epsilon)
+    return _in_range("epsilon", epsilon, "0 < ε < 1", _fraction, "it is the share of misclassified examples")
 
 
 def check_beta(beta: float) -> float:
     """The target loss, if it is in range."""
-    _check("beta", beta, "0 < β < 1", 0 < _number(beta) < 1, "it is a mean loss")
-    return float(beta)
+    return _in_range("beta", beta, "0 < β < 1", _fraction, "it is a mean loss")
 
 
 def check_width(width: int) -> int:
     """The width, if it suits the symmetric initialization."""
     require(
-        isinstance(width, Integral) and not isinstance(width, bool) and width >= 2 and width % 2 == 0,
-        f"width must be an even whole number ≥ 2 (neurons come in pairs), got {width}; use the next even number",
+        is_integer(width, 2) and width % 2 == 0,
+        f"`width` must be an even whole number ≥ 2 (neurons come in pairs), got {width}; use the next even number",
     )
     return int(width)
 
 
-def _number(value: object) -> float:
-    """The value as a float; NaN, which fails every comparison, if it is not a number."""
-    return float(value) if isinstance(value, Real) else math.nan
+def is_integer(value: object, least: int) -> bool:
+    """Whether the value is an integer of at least `least`."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
-def _check(name: str, value: object, constraint: str, holds: bool, remedy: str) -> None:
-    require(holds, f"{name} must satisfy {constraint}, got {value}; {remedy}")
+def _in_range(name: str, value: object, constraint: str, holds: Callable[[float], bool], remedy: str) -> float:
+    """The value as a float, if it is a number that satisfies the constraint; NaN satisfies none."""
+    number = float(value) if isinstance(value, Real) else math.nan
+    require(holds(number), f"`{name}` must satisfy {constraint}, got {value}; {remedy}")
+    return number
+
+
+def _positive(value: float) -> bool:
+    return 0 < value < math.inf
+
+
+def _fraction(value: float) -> bool:
+    return 0 < value < 1

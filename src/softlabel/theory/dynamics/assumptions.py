@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from softlabel.theory.dynamics.limits import ranks
+from softlabel.theory.dynamics.prediction import extreme_poles
 from softlabel.theory.dynamics.problem import LARGEST_DENSE, KernelProblem
 
 
@@ -63,8 +64,6 @@ def _close(problem: KernelProblem) -> Assumption:
 
 
 def _learning_rate(problem: KernelProblem, learning_rate: float) -> Assumption:
-    from softlabel.theory.dynamics.prediction import extreme_poles
-
     largest = float(extreme_poles(problem, 1)[0])
     holds = learning_rate * largest < 2
     meaning = f"2/λ_max = {2 / largest:.3g}" + ("" if holds else ": gradient descent diverges")

@@ -12,7 +12,7 @@ the condition number of S^½, √(1 + a/λ).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -52,7 +52,7 @@ def drift(
     lipschitz   L
     pulled      (m,) ∫‖r_k‖, Σ η‖r_k‖ for gradient descent; None omits Lemma 4
     """
-    require(slopes.shape == problem.slopes.shape, f"slopes must be {tuple(problem.slopes.shape)}, got {slopes.shape}")
+    require(slopes.shape == problem.slopes.shape, f"`slopes` must be {tuple(problem.slopes.shape)}, got {slopes.shape}")
     change = np.array([_unit_change(problem, k, slopes[k]) for k in range(problem.units)])
     zero = torch.zeros_like(problem.slopes[0])
     initial = max(_unit_change(problem, k, zero) for k in range(problem.units))
@@ -134,9 +134,7 @@ def _unit_change(problem: KernelProblem, k: int, slopes: Tensor) -> float:
 
 def _total_change(problem: KernelProblem, slopes: Tensor) -> float:
     """σ_max of ΔH̄ = ΔD S."""
-    now = KernelProblem(
-        problem.x, problem.features, slopes, problem.output, problem.privileged, problem.y, problem.strength
-    )
+    now = replace(problem, slopes=slopes)
     shape = (problem.units, problem.n)
 
     def change(v: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ one Cholesky factor. Otherwise P_k comes from a singular value decomposition, wh
 safely.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +46,7 @@ def limit(problem: KernelProblem) -> Tensor:
 
     def project(v: Tensor) -> Tensor:
         """P_k v_k for a table v (m, n)."""
-        return torch.stack([projector(row) for projector, row in zip(projectors, v, strict=True)])
+        return torch.stack([projector.project(row) for projector, row in zip(projectors, v, strict=True)])
 
     knowledge = problem.mix @ project(problem.privileged - problem.features)
     if problem.alone:
@@ -73,57 +74,26 @@ def ranks(problem: KernelProblem) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Blanking:
-    """P_k if the examples on which unit k is active are independent: all others are set to 0."""
+class _Projector:
+    """P_k of one unit: its rank, and its product with a vector (n,)."""
 
-    seen: Tensor
-
-    @property
-    def rank(self) -> int:
-        return int(self.seen.sum())
-
-    def __call__(self, v: Tensor) -> Tensor:
-        return torch.where(self.seen, v, 0.0)
+    rank: int
+    project: Callable[[Tensor], Tensor]
 
 
-@dataclass(frozen=True, eq=False)
-class _Factored:
-    """P_k from the Cholesky factor of B_kᵀB_k, of full rank d."""
-
-    x: Tensor
-    slopes: Tensor
-    factor: Tensor
-
-    @property
-    def rank(self) -> int:
-        return len(self.factor)
-
-    def __call__(self, v: Tensor) -> Tensor:
-        inner = self.x.t() @ (self.slopes * v)
-        return self.slopes * (self.x @ torch.cholesky_solve(inner[:, None], self.factor)[:, 0])
-
-
-@dataclass(frozen=True, eq=False)
-class _Spanned:
-    """P_k from an orthonormal basis (n, rank) of range(H_k)."""
-
-    basis: Tensor
-
-    @property
-    def rank(self) -> int:
-        return self.basis.shape[1]
-
-    def __call__(self, v: Tensor) -> Tensor:
-        return self.basis @ (self.basis.t() @ v)
-
-
-def _projectors(problem: KernelProblem) -> "list[_Blanking | _Factored | _Spanned]":
+def _projectors(problem: KernelProblem) -> list[_Projector]:
     """P_k of every unit, by the cheapest safe method."""
     n, d = problem.x.shape
     if n <= d:
         independent = _factor(problem.x @ problem.x.t()) is not None
-        return [_Blanking(row != 0) if independent and _even(row) else _spanned(problem, row) for row in problem.slopes]
+        return [_blanking(row) if independent and _even(row) else _spanned(problem, row) for row in problem.slopes]
     return [_factored(problem, row) or _spanned(problem, row) for row in problem.slopes]
+
+
+def _blanking(slopes: Tensor) -> _Projector:
+    """P_k if the examples on which unit k is active are independent: all others are set to 0."""
+    seen = slopes != 0
+    return _Projector(int(seen.sum()), lambda v: torch.where(seen, v, 0.0))
 
 
 def _even(slopes: Tensor) -> bool:
@@ -132,15 +102,25 @@ def _even(slopes: Tensor) -> bool:
     return len(seen) == 0 or bool(seen.min() > CONDITION**0.5 * seen.max())
 
 
-def _factored(problem: KernelProblem, slopes: Tensor) -> _Factored | None:
+def _factored(problem: KernelProblem, slopes: Tensor) -> _Projector | None:
+    """P_k from the Cholesky factor of B_kᵀB_k; None unless this has full rank d."""
     scaled = slopes[:, None] * problem.x
     factor = _factor(scaled.t() @ scaled)
-    return None if factor is None else _Factored(problem.x, slopes, factor)
+    if factor is None:
+        return None
+
+    def project(v: Tensor) -> Tensor:
+        inner = problem.x.t() @ (slopes * v)
+        return slopes * (problem.x @ torch.cholesky_solve(inner[:, None], factor)[:, 0])
+
+    return _Projector(len(factor), project)
 
 
-def _spanned(problem: KernelProblem, slopes: Tensor) -> _Spanned:
+def _spanned(problem: KernelProblem, slopes: Tensor) -> _Projector:
+    """P_k from an orthonormal basis (n, rank) of range(H_k)."""
     u, values, _ = torch.linalg.svd(slopes[:, None] * problem.x, full_matrices=False)
-    return _Spanned(u[:, values > RANK * values[0]] if len(values) and values[0] > 0 else u[:, :0])
+    basis = u[:, values > RANK * values[0]] if len(values) and values[0] > 0 else u[:, :0]
+    return _Projector(basis.shape[1], lambda v: basis @ (basis.t() @ v))
 
 
 def _factor(gram: Tensor) -> Tensor | None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.linalg import eigh_tridiagonal
+from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 
 from softlabel.errors import require
@@ -61,14 +62,14 @@ class Dynamics:
             return self._at(lambda p: 1 / p)
         if np.ndim(times) == 0:
             time = float(times)  # type: ignore[arg-type]
-            require(time >= 0, f"time must be ≥ 0, got {time}")
+            require(time >= 0, f"`time` must be ≥ 0, got {time}")
             return self._at(lambda p: -np.expm1(-p * time) / p)
         return np.stack([self(time) for time in times])  # type: ignore[union-attr]
 
     def descent(self, iterations: int, learning_rate: float) -> np.ndarray:
         """Outputs (n,) after this many iterations of gradient descent on half the loss."""
-        require(iterations >= 0, f"iterations must be ≥ 0, got {iterations}")
-        require(learning_rate > 0, f"learning_rate must be positive, got {learning_rate}")
+        require(iterations >= 0, f"`iterations` must be ≥ 0, got {iterations}")
+        require(learning_rate > 0, f"`learning_rate` must be positive, got {learning_rate}")
         return self._at(lambda p: (1 - (1 - learning_rate * p) ** iterations) / p)
 
     def _at(self, weight: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -138,7 +139,7 @@ def kernel_dynamics(problem: KernelProblem, vectors: int | None = None) -> Dynam
     if vectors is None:
         fewest, most = VECTORS
         vectors = min(most, max(fewest, BASIS_NUMBERS // (problem.units * problem.n)))
-    require(vectors >= 1, f"vectors must be ≥ 1, got {vectors}")
+    require(vectors >= 1, f"`vectors` must be ≥ 1, got {vectors}")
     b = problem.coupled(problem.residual, -0.5)
     size = float(torch.linalg.vector_norm(b))
     if size == 0:
@@ -159,14 +160,8 @@ def exact_dynamics(problem: KernelProblem) -> Dynamics:
     return Dynamics(problem, poles.clamp_min(0).numpy(), (weights[:, None] * moved).numpy(), 0.0)
 
 
-def all_poles(problem: KernelProblem) -> np.ndarray:
-    """Every pole, ascending, by a dense symmetric eigenproblem."""
-    return torch.linalg.eigvalsh(problem.dense()).clamp_min(0).numpy()
-
-
 def extreme_poles(problem: KernelProblem, count: int = 6) -> np.ndarray:
     """The largest poles, descending, by `scipy.sparse.linalg.eigsh`."""
-    from scipy.sparse.linalg import LinearOperator, eigsh
 
     def product(v: Any) -> np.ndarray:
         table = torch.from_numpy(np.ascontiguousarray(v)).reshape(problem.units, -1)
@@ -177,23 +172,6 @@ def extreme_poles(problem: KernelProblem, count: int = 6) -> np.ndarray:
     v0 = np.random.default_rng(0).standard_normal(unknowns)
     values = eigsh(operator, k=min(count, unknowns - 1), which="LA", v0=v0, return_eigenvectors=False)
     return np.sort(np.maximum(values, 0))[::-1]
-
-
-def pole_density(
-    problem: KernelProblem, probes: int = 4, vectors: int = 60, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Poles and the share of all mn poles that each represents, by stochastic Lanczos quadrature."""
-    rng = torch.Generator().manual_seed(seed)
-    nodes, shares = [], []
-    for _ in range(probes):
-        probe = torch.randint(0, 2, (problem.units, problem.n), generator=rng).double() * 2 - 1
-        space = lanczos(problem, probe / probe.norm(), vectors)
-        values, rows = eigh_tridiagonal(space.diagonal, space.off)
-        nodes.append(np.maximum(values, 0))
-        shares.append(rows[0] ** 2 / probes)
-    poles, share = np.concatenate(nodes), np.concatenate(shares)
-    order = np.argsort(poles)
-    return poles[order], share[order]
 
 
 @dataclass(frozen=True, eq=False)

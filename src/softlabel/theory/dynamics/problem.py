@@ -79,17 +79,16 @@ class KernelProblem:
                 ("y", y),
             )
         }  # fmt: skip
-        require(tensors["x"].ndim == 2, f"x must be a table of rows and columns, got shape {tuple(tensors['x'].shape)}")
-        n, m = len(tensors["x"]), len(tensors["output"])
-        for name, shape in (
-            ("features", (m, n)), ("slopes", (m, n)), ("output", (m,)), ("privileged", (m, n)), ("y", (n,)),
-        ):  # fmt: skip
+        actual = tuple(tensors["x"].shape)
+        require(len(actual) == 2, f"`x` must be a table of rows and columns, got shape {actual}")
+        (n, d), m = actual, len(tensors["output"])
+        shapes = {"x": (n, d), "features": (m, n), "slopes": (m, n), "output": (m,), "privileged": (m, n), "y": (n,)}
+        for name, shape in shapes.items():
             actual = tuple(tensors[name].shape)
-            require(actual == shape, f"{name} must have shape {shape} (units, examples), got {actual}")
-            require(bool(torch.isfinite(tensors[name]).all()), f"{name} must be finite")
-        require(bool(torch.isfinite(tensors["x"]).all()), "x must be finite")
-        require(strength >= 0, f"strength λ must be ≥ 0 (math.inf for privileged knowledge alone), got {strength}")
-        require(bool((tensors["output"] != 0).any()), "output weights must not all be 0")
+            require(actual == shape, f"`{name}` must have shape {shape} (units, examples), got {actual}")
+            require(bool(torch.isfinite(tensors[name]).all()), f"`{name}` must be finite")
+        require(strength >= 0, f"`strength` λ must be ≥ 0 (math.inf for privileged knowledge alone), got {strength}")
+        require(bool((tensors["output"] != 0).any()), "`output` weights must not all be 0")
         return cls(**tensors, strength=float(strength))
 
     @property

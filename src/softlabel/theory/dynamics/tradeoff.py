@@ -34,7 +34,7 @@ def strength_tradeoff(
     """The trade-off for every λ in `strengths`; slower poles than the slowest active one have at most the share
     `active` of the movement.
     """
-    require(0 < active < 1, f"active must lie in (0, 1), got {active}")
+    require(0 < active < 1, f"`active` must lie in (0, 1), got {active}")
     trades = []
     for strength in strengths:
         here = replace(problem, strength=float(strength))

@@ -100,8 +100,8 @@ def margin(
     True
     """
     x, y = _checked(inputs, y)
-    require(0 < rtol < 1, f"rtol must lie in (0, 1), got {rtol}")
-    require(0.5 <= confidence < 1, f"confidence must lie in [0.5, 1), got {confidence}")
+    require(0 < rtol < 1, f"`rtol` must lie in (0, 1), got {rtol}")
+    require(0.5 <= confidence < 1, f"`confidence` must lie in [0.5, 1), got {confidence}")
     check_seed(seed)
     if time_limit is None and work_limit is None:
         work_limit = WORK_LIMIT
@@ -204,11 +204,8 @@ class _Search:
             numbers * len(working) // (2 * points.shape[1]) for numbers in (LEAST_NUMBERS_PER_POINT, NUMBERS_PER_POINT)
         )
         most = min(max(PAIRS[0], most), PAIRS[1])
-        return max(min(most, self._affordable(points, working, q, FIRST_SAMPLE)), min(least, PAIRS[1]))
-
-    def _affordable(self, points: Tensor, working: np.ndarray, q: np.ndarray, share: float) -> int:
-        """Pairs of directions with which one evaluation takes at most this share of the limits."""
-        return affordable_pairs(points, self.y, working, q, self.limits, share)
+        affordable = affordable_pairs(points, self.y, working, q, self.limits, FIRST_SAMPLE)
+        return max(min(most, affordable), min(least, PAIRS[1]))
 
     def _samples(
         self,
@@ -246,11 +243,8 @@ class _Search:
             search.improve(q, POLISH * pairs, self.upper)
         return search
 
-    def _tighten(self, lower: float | None = None, upper: float | None = None) -> None:
-        if lower is not None:
-            self.lower = max(self.lower, lower)
-        if upper is not None:
-            self.upper = min(self.upper, upper)
+    def _tighten(self, lower: float = 0.0, upper: float = math.inf) -> None:
+        self.lower, self.upper = max(self.lower, lower), min(self.upper, upper)
 
     def _report(self, stage: str) -> None:
         here = MarginProgress(self.limits.elapsed, stage, self.lower, self.upper)
@@ -304,10 +298,8 @@ def init_margin(inputs: Any, y: Any, weights: Any) -> float:
 
     Parameters
     ----------
-    inputs : array-like of shape (n, d)
-        Examples with norms ‖x‖ ≤ 1.
-    y : array-like of shape (n,)
-        Labels −1 and +1.
+    inputs, y : array-like of shape (n, d) and (n,)
+        Examples with norms ‖x‖ ≤ 1, and their labels −1 and +1.
     weights : array-like of shape (m, d)
         Initial hidden weights. Equal rows (the pairs of a symmetric initialization) count once.
 
@@ -326,9 +318,9 @@ def init_margin(inputs: Any, y: Any, weights: Any) -> float:
     directions = np.asarray(weights, dtype=np.float64)
     require(
         directions.ndim == 2 and len(directions) > 0 and directions.shape[1] == x.shape[1],
-        f"weights must have {x.shape[1]} columns like the inputs, got shape {directions.shape}",
+        f"`weights` must have {x.shape[1]} columns like the inputs, got shape {directions.shape}",
     )
-    require(bool(np.isfinite(directions).all()), "weights must be finite")
+    require(bool(np.isfinite(directions).all()), "`weights` must be finite")
     directions = np.unique(directions, axis=0)
     problem = SampleProblem(torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(directions), single=True)
     solution = solve_sample(problem, np.ones(len(x)), tolerance=1e-4, evaluations=3000)
@@ -349,16 +341,16 @@ def _seed(seed: int, stream: int) -> int:
 def _checked(inputs: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     x = np.asarray(inputs, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
-    require(x.ndim == 2 and x.size > 0, f"inputs must be a table of rows and columns, got shape {x.shape}")
+    require(x.ndim == 2 and x.size > 0, f"`inputs` must be a table of rows and columns, got shape {x.shape}")
     if not np.isfinite(x).all():
         row = int(np.argwhere(~np.isfinite(x))[0][0])
-        raise InputError(f"inputs: row {row} is not finite; remove or fill such values")
-    require(y.shape == (len(x),), f"labels have shape {y.shape}, inputs have {len(x)} rows; they must match")
+        raise InputError(f"`inputs`: row {row} is not finite; remove or fill such values")
+    require(y.shape == (len(x),), f"labels have shape {y.shape}, `inputs` have {len(x)} rows; they must match")
     require(bool(np.isin(y, (-1, 1)).all()), "labels must be −1 and +1; choose two classes with `task` or `classes`")
     require(len(np.unique(y)) == 2, "labels have one class only; a margin needs two")
     largest = float(np.linalg.norm(x, axis=1).max())
     require(
         largest <= 1 + 1e-5,
-        f"inputs must have norms ≤ 1, the largest is {largest:.4g}; set `scale` to max or unit",
+        f"`inputs` must have norms ≤ 1, the largest is {largest:.4g}; set `scale` to max or unit",
     )
     return x, y

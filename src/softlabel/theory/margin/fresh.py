@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.theory.margin.limits import ROW, SearchStage, unlimited
+from softlabel.theory.margin.limits import ROW, UNLIMITED, SearchStage
 from softlabel.theory.margin.rounding import UNIT_ROUNDOFF, Rounding
 
 BLOCK_NUMBERS = 1 << 22
@@ -148,7 +148,7 @@ def mean_norm(
     rounding: Rounding,
     failure: float,
     precision: float,
-    stop: SearchStage | None = None,
+    stop: SearchStage = UNLIMITED,
 ) -> NormBounds:
     """F = E‖G(z)‖ with bounds at most precision·F away, or as near as the limit allows.
 
@@ -156,7 +156,6 @@ def mean_norm(
     looks are valid. No point is active for both z and −z, so a pair's mean of ‖G‖ lies in [0, ½Σ|weight|‖x‖]. The
     bounds include rounding errors.
     """
-    stop = stop or unlimited()
     span = float(torch.linalg.vector_norm(field.weighted, dim=1).sum()) / 2
     mean = BoundedMean(np.array([span]))
     bounds = NormBounds(0.0, 0.0, span)

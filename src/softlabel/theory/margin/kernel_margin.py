@@ -18,7 +18,7 @@ from torch import Tensor
 
 from softlabel.numerics import minimize_nonnegative, threads_for
 from softlabel.theory.kernel import BLOCK, Kernel, KernelRows
-from softlabel.theory.margin.limits import SearchStage, unlimited
+from softlabel.theory.margin.limits import UNLIMITED, SearchStage
 
 FIRST = 2000
 ADDED = 2000
@@ -44,11 +44,11 @@ def kernel_margin(
     y: np.ndarray,
     *,
     tolerance: float = 1e-4,
-    stop: SearchStage | None = None,
+    stop: SearchStage = UNLIMITED,
     report: Callable[[str], None] | None = None,
 ) -> KernelMargin:
     """Solve for γ_1 until its bracket is at most tolerance·γ_1 long, or `stop()` is true."""
-    n, stop = len(rows), stop or unlimited()
+    n = len(rows)
     signs = torch.from_numpy(y.astype(np.float64))
     working = np.sort(np.random.default_rng(0).permutation(n)[:FIRST])
     initial = np.full(len(working), 1.0)
@@ -56,7 +56,7 @@ def kernel_margin(
     while True:
         part = torch.from_numpy(working)
         stop.spend(entry_operations(rows) * len(working) ** 2)
-        gram = _between(rows, rows, part, part) * torch.outer(signs[part], signs[part])
+        gram = _between(rows, part, part) * torch.outer(signs[part], signs[part])
         inner = _solve(gram, initial, tolerance / 4, stop)
         q = np.zeros(n)
         q[working] = inner
@@ -88,27 +88,24 @@ def entry_operations(rows: KernelRows) -> float:
     return 2.0 * rows.directions.shape[1] + ENTRY
 
 
-def labeled_product(rows: KernelRows, y: np.ndarray, q: np.ndarray, stop: SearchStage | None = None) -> np.ndarray:
+def labeled_product(rows: KernelRows, y: np.ndarray, q: np.ndarray, stop: SearchStage = UNLIMITED) -> np.ndarray:
     """A q for all points, from the points with q > 0; sums in float64. `stop` counts its operations."""
     support = np.flatnonzero(q)
-    if stop is not None:
-        stop.spend(entry_operations(rows) * len(rows) * len(support))
+    stop.spend(entry_operations(rows) * len(rows) * len(support))
     weights = torch.from_numpy(q[support] * y[support])
-    everything = torch.arange(len(rows))
     out = np.empty(len(rows))
-    for block in everything.split(4 * BLOCK):
+    for block in torch.arange(len(rows)).split(4 * BLOCK):
         total = torch.zeros(len(block), dtype=torch.float64)
         for columns, part in zip(torch.from_numpy(support).split(BLOCK), weights.split(BLOCK), strict=True):
-            total += _between(rows, rows, block, columns) @ part
+            total += _between(rows, block, columns) @ part
         out[block.numpy()] = total.numpy() * y[block.numpy()]
     return out
 
 
-def _between(rows: KernelRows, columns: KernelRows, first: Tensor, second: Tensor) -> Tensor:
+def _between(rows: KernelRows, first: Tensor, second: Tensor) -> Tensor:
     """K_1 between chosen rows, in float64 (computed in the rows' own precision)."""
-    left = KernelRows(rows.directions[first], rows.norms[first])
-    right = KernelRows(columns.directions[second], columns.norms[second])
-    block = Kernel().between(left, right, False).double()
+    left = rows[first]
+    block = Kernel().between(left, rows[second], False).double()
     own = first[:, None] == second[None, :]
     if own.any():  # a point with itself: the angle is 0
         block[own] = (left.norms.double().square() / 2)[own.nonzero()[:, 0]]

@@ -33,13 +33,9 @@ class Limits:
     def from_arguments(cls, work_limit: float | None, time_limit: float | None) -> "Limits":
         """The limits that a caller sets; None is no limit."""
         for name, limit, (least, most) in (("time_limit", time_limit, SECONDS), ("work_limit", work_limit, WORK)):
-            require(
-                limit is None or least <= limit <= most, f"{name} must lie between {least:g} and {most:g}, got {limit}"
-            )
-        return cls(
-            math.inf if work_limit is None else work_limit,
-            math.inf if time_limit is None else time_limit,
-        )
+            in_range = limit is None or least <= limit <= most
+            require(in_range, f"`{name}` must lie between {least:g} and {most:g}, got {limit}")
+        return cls(*(math.inf if limit is None else limit for limit in (work_limit, time_limit)))
 
     @property
     def elapsed(self) -> float:
@@ -97,6 +93,4 @@ class SearchStage:
         self.limits.spend(operations)
 
 
-def unlimited() -> SearchStage:
-    """A stage that never ends."""
-    return Limits().until(1.0)
+UNLIMITED = SearchStage(Limits())  # never ends

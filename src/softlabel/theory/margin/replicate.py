@@ -9,7 +9,6 @@ size removes it.
 """
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +19,7 @@ from softlabel.theory.margin.limits import Limits, SearchStage
 from softlabel.theory.margin.sample import (
     ROUNDING,
     SampleProblem,
+    draw_pairs,
     evaluation_operations,
     solve_sample,
     solve_smoothed,
@@ -29,6 +29,7 @@ EVALUATIONS = 600
 SOLVING = torch.float32
 LEAST_SMOOTHING = ROUNDING * torch.finfo(SOLVING).eps
 FEWEST_PAIRS = 64
+BLOCK = 8192  # points of one evaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +120,12 @@ def functional_everywhere(
     total = np.zeros(len(points))
     carried = np.flatnonzero(q)
     support = torch.from_numpy(carried)
-    for part in _blocks(len(points)):
+    for part in torch.arange(len(points)).split(BLOCK):
         joined = torch.cat([points[support], points[part]])
         labels = torch.cat([signs[support], signs[part]])
-        weights = np.concatenate([q[carried], np.zeros(part.stop - part.start)])
+        weights = np.concatenate([q[carried], np.zeros(len(part))])
         problem = SampleProblem(joined, labels, directions, spend=stop.spend)
-        total[part] = problem.evaluate(weights, smoothing).functional[len(carried) :]
+        total[part.numpy()] = problem.evaluate(weights, smoothing).functional[len(carried) :]
     return total
 
 
@@ -136,9 +137,7 @@ def affordable_pairs(
 
     def measure() -> float:
         """Seconds of an evaluation with few pairs, as measured now."""
-        directions = torch.randn(
-            FEWEST_PAIRS, points.shape[1], generator=torch.Generator().manual_seed(0), dtype=points.dtype
-        )
+        directions = draw_pairs(FEWEST_PAIRS, points.shape[1], 0, points.dtype)
         problem = _part(points, torch.from_numpy(y), chosen, directions, limits.until(1.0))
         took = []
         for _ in range(3):
@@ -149,8 +148,3 @@ def affordable_pairs(
 
     operations = evaluation_operations(FEWEST_PAIRS, len(chosen), points.shape[1])
     return max(FEWEST_PAIRS, int(FEWEST_PAIRS * limits.affordable(share, operations, measure)))
-
-
-def _blocks(count: int, size: int = 8192) -> Iterator[slice]:
-    for start in range(0, count, size):
-        yield slice(start, min(start + size, count))

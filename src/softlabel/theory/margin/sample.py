@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from softlabel.numerics import minimize_nonnegative, threads_for
-from softlabel.theory.margin.limits import ROW, SearchStage, unlimited
+from softlabel.theory.margin.limits import ROW, UNLIMITED, SearchStage
 
 BLOCK = 2048
 MASK_BYTES = 2 << 30
@@ -75,11 +75,6 @@ class SampleProblem:
         # 0/1 as numbers if memory allows: an evaluation then consists mostly of two matrix products
         kind = x.dtype if len(directions) * len(x) * x.element_size() <= MASK_BYTES else torch.bool
         self.active = [(torch.mm(block, x.t()) > 0).to(kind) for block in directions.split(BLOCK)]
-
-    def value_and_gradient(self, q: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(q) and ∂F(q)."""
-        here = self.evaluate(q)
-        return here.value, here.functional
 
     def evaluate(self, q: np.ndarray, smoothing: float = 0.0) -> "Evaluation":
         """F, its smoothed version and the margins y_i E⟨v, φ_i⟩ that go with it, at q ≥ 0 of any mass > 0."""
@@ -149,7 +144,7 @@ def solve_sample(
     *,
     tolerance: float = 1e-4,
     evaluations: int = 1000,
-    stop: SearchStage | None = None,
+    stop: SearchStage = UNLIMITED,
 ) -> SampleSolution:
     """Minimize F over the simplex until upper − lower ≤ tolerance·upper, from `initial` (n,), any q ≥ 0.
 
@@ -174,7 +169,7 @@ def solve_smoothed(
     *,
     tolerance: float,
     evaluations: int,
-    stop: SearchStage | None = None,
+    stop: SearchStage = UNLIMITED,
 ) -> np.ndarray:
     """The q in the simplex that minimizes the smoothed F of a sample, to a gap of tolerance·F_s."""
     with threads_for(problem.operations):
@@ -192,9 +187,9 @@ class _Descent:
         q: np.ndarray,
         tolerance: float,
         evaluations: int,
-        stop: SearchStage | None,
+        stop: SearchStage,
     ) -> None:
-        self.problem, self.tolerance, self.evaluations, self.stop = problem, tolerance, evaluations, stop or unlimited()
+        self.problem, self.tolerance, self.evaluations, self.stop = problem, tolerance, evaluations, stop
         here = problem.evaluate(q)
         self.q = self.dual = self.latest = q
         self.upper, self.lower, self.count = here.value, float(here.functional.min()), 1

@@ -47,7 +47,7 @@ from softlabel.theory.margin.fresh import (
     Field,
     blocks_of,
 )
-from softlabel.theory.margin.limits import SearchStage, unlimited
+from softlabel.theory.margin.limits import UNLIMITED, SearchStage
 from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.sample import smoothed
 
@@ -64,7 +64,7 @@ class TeacherField(Field):
     """G and v = G/√(‖G‖² + s²) in float64, for points (k, d) that carry weights q_s y_s and a smoothing s > 0."""
 
     def __init__(self, points: Tensor, weights: Tensor, smoothing: float) -> None:
-        require(0 < smoothing < math.inf, f"smoothing must be positive and finite, got {smoothing}")
+        require(0 < smoothing < math.inf, f"`smoothing` must be positive and finite, got {smoothing}")
         super().__init__(points.double(), weights.double())
         self.smoothing = smoothing
 
@@ -84,13 +84,12 @@ def observe_alignment(
     signs: Tensor,
     mean: ControlledMean,
     pairs: int,
-    stop: SearchStage | None = None,
+    stop: SearchStage = UNLIMITED,
 ) -> None:
     """Add `pairs` draws of sign_i⟨v, φ_i⟩, and of the control variate sign_i⟨G, φ_i⟩, for points x (n, d).
 
     If `stop()` becomes true it adds fewer, but at least LEAST_PAIRS in total.
     """
-    stop = stop or unlimited()
     inner_total = x @ field.total
     for count in blocks_of(pairs, _block(field, x)):
         if mean.count >= LEAST_PAIRS and stop():
@@ -113,7 +112,7 @@ def teacher_margin(
     rounding: Rounding,
     failure: float,
     precision: float,
-    stop: SearchStage | None = None,
+    stop: SearchStage = UNLIMITED,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """A lower bound on γ(v) = min_i y_i E⟨v, φ_i⟩, and for every point y_i z_i with its standard error.
 
@@ -125,7 +124,6 @@ def teacher_margin(
     It ends when the bound is within `precision` of the smallest mean, when that mean is certainly negative, or when
     `stop()` is true, but not before the first look.
     """
-    stop = stop or unlimited()
     n, signs = len(x), torch.from_numpy(y)
     norms = torch.linalg.vector_norm(x, dim=1)
     mean = BoundedMean(norms.numpy())

@@ -1,21 +1,33 @@
-"""`audit`: train a student on a data set as the theorems prescribe, and check every step."""
+"""`audit`: train a student as the theorems prescribe, and check every step against them.
+
+The student has a symmetric initialization and is trained by full-batch projected gradient descent in float64, on the
+labels of the kernel-limit teacher (soft) or on y (hard). `theory.invariants` checks the weights through a callback and
+never changes the training.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from softlabel.errors import unknown
+import numpy as np
+
+from softlabel.errors import InputError, unknown
 from softlabel.memory import check_memory
-from softlabel.networks import Student
+from softlabel.networks import Labels, Student, TrainingOptions, TwoLayer, Weights, hard_labels, train_students
+from softlabel.networks.initialization import check_init
 from softlabel.ranges import check_count
 from softlabel.report.progress import step_progress
-from softlabel.studies.audit import Audit, check_settings
-from softlabel.studies.audit import audit as audit_training
+from softlabel.studies.audit.result import Audit
 from softlabel.studies.margin import search_margin
 from softlabel.studies.signed_rows import SignedRows, signed_rows
 from softlabel.teachers import KernelLimitTeacher
+from softlabel.theory import bounds
+from softlabel.theory.bounds.setting import check_epsilon
+from softlabel.theory.invariants import Invariants
+from softlabel.theory.projected_run import Run, check_run
 
 ARMS = ("soft", "hard")
+PAIRS = 20_000  # pairs of random directions that estimate the teacher's logits
 TEACHER_WORK = 1e12  # default limit on the floating-point operations that find the teacher
 
 
@@ -119,27 +131,40 @@ def audit(
         raise unknown("arm", arm, ARMS)
     data = signed_rows(X, y, label=label, rows=rows, seed=seed)
     n, d = data.X.shape
-    check_settings(arm, n=n, width=width, radius=radius, learning_rate=learning_rate, kappa=options.kappa,
-                   epsilon=options.epsilon, delta=options.delta)  # fmt: skip
-    Student(width=width, seed=seed, labels=arm, radius=radius, learning_rate=learning_rate or 1.0)
+    check_epsilon(options.epsilon)
+    check_init("symmetric", width)
+    check_run(arm, radius, learning_rate, n=n, kappa=options.kappa, delta=options.delta)
+    student = Student(width=width, seed=seed, labels=arm, radius=radius, learning_rate=learning_rate or 1.0)
     check_count(iterations, "iterations")
     check_memory(6 * width * (d + n), f"width = {width:,} neurons", "use fewer neurons or fewer rows")
-    limit_teacher = _teacher(teacher, data, options, seed)
-    with step_progress("auditing", iterations) as progress:
-        return audit_training(
-            data.X,
-            data.y,
-            limit_teacher,
-            arm=arm,
-            width=width,
-            iterations=iterations,
-            radius=radius,
-            learning_rate=learning_rate,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            seed=seed,
-            progress=progress,
-        )
+    kernel_teacher = _teacher(teacher, data, options, seed)
+    x, signs = data.X.astype(np.float64), data.y.astype(np.float64)
+    logits, _ = kernel_teacher.logits(x, pairs=PAIRS, seed=seed)
+    z = logits / options.kappa
+    gamma = float((signs * z).min())
+    if radius is None or learning_rate is None:
+        refined = _refined(arm, gamma, n, options)
+        radius = refined[0] if radius is None else radius
+        learning_rate = refined[1] if learning_rate is None else learning_rate
+    initial = TwoLayer.initialized("symmetric", width=width, inputs=d, seed=seed)
+    hidden = initial.hidden.numpy()
+    run = Run(
+        x=x,
+        y=signs,
+        z=z,
+        init=hidden,
+        signs=initial.output.numpy()[0],
+        v=kernel_teacher.v(hidden),
+        arm=arm,
+        radius=radius,
+        learning_rate=learning_rate,
+        kappa=options.kappa,
+        delta=options.delta,
+        beta=_target_loss(arm, gamma, options),
+    )
+    invariants = _train(run, replace(student, radius=radius, learning_rate=learning_rate), logits, iterations)
+    checks, counts = tuple(invariants.checks()), tuple(invariants.counts())
+    return Audit(arm, width, iterations, radius, learning_rate, gamma, checks, counts, invariants.certificate())
 
 
 def _teacher(
@@ -155,3 +180,44 @@ def _teacher(
         work_limit = TEACHER_WORK
     margin = search_margin(data.X, data.y, "γ*", time_limit=options.time_limit, work_limit=work_limit, seed=seed)
     return KernelLimitTeacher.from_margin(margin, data.X, data.y, options.kappa)
+
+
+def _train(run: Run, student: Student, logits: np.ndarray, iterations: int) -> Invariants:
+    """Train the student of a run, and check every step."""
+    invariants = Invariants(run)
+    labels = {"hard": hard_labels(run.y), "soft": Labels("logits", logits)}
+    with step_progress("auditing", iterations) as progress:
+
+        def callback(step: int, weights: Weights) -> None:
+            network = weights[0]
+            invariants.check_step(step, network.hidden.numpy(), network.logits(run.x))
+            progress(step)
+
+        options = TrainingOptions(precision="float64", callback=callback)
+        train_students(run.x, [student], labels, iterations=iterations, options=options)
+    return invariants
+
+
+def _refined(arm: str, gamma: float, n: int, options: AuditOptions) -> tuple[float, float]:
+    """Radius and learning rate of the refined theorem."""
+    if arm == "soft":  # for any margin
+        required = bounds.soft(0.5, options.epsilon, n, options.delta, kappa=options.kappa, family="refined")
+    elif gamma > 0:
+        required = bounds.hard(min(gamma, 0.5), options.epsilon, n, options.delta, family="refined")
+    else:
+        raise InputError(
+            f"the teacher's margin on these points is {gamma:.3g}, not positive, so the theorem gives no radius for "
+            "hard labels; set `radius` and `learning_rate`, or use a better teacher (search for the margin longer)"
+        )
+    if required.radius is None or required.learning_rate is None:
+        raise InputError(
+            f"no radius and learning rate for these settings: {required.note}; set `radius` and `learning_rate`"
+        )
+    return required.radius, required.learning_rate
+
+
+def _target_loss(arm: str, gamma: float, options: AuditOptions) -> float | None:
+    """β for a mean error of ε."""
+    if arm == "hard":
+        return float(np.log(2)) * options.epsilon
+    return options.epsilon * bounds.coin_divergence(options.kappa * gamma) if gamma > 0 else None

@@ -1,4 +1,4 @@
-"""Theorem 3, the sum of exponentials: as printed, and corrected. Dense, for small problems with every H_k of full rank.
+"""Rahbar's Theorem 3, the sum of exponentials: as printed, and corrected. Dense, for H_k of full rank.
 
 printed       f(t) = Σ_j e^{−p_j t} α_j u^j,   α_j = Σ_k (a_k²/m) ⟨v^j, H_k (p_j − λH_k)⁻¹ (f_∞^(k) − f_k(0))⟩
 corrected     f(t) = f_∞ + Σ_j e^{−p_j t} v^j c_j/ν_j,

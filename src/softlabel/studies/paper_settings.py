@@ -1,0 +1,30 @@
+"""What the settings of all studies of the papers share."""
+
+from abc import abstractmethod
+from typing import Self
+
+from pydantic import Field
+
+from softlabel.lab import Settings
+
+
+class PaperSettings(Settings):
+    """Settings of a study of the papers: its data set, its seeds, and the confidence of its intervals."""
+
+    data: str
+    runs: int = Field(ge=2)
+    seed: int = Field(default=0, ge=0)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the runs."""
+        return range(self.seed, self.seed + self.runs)
+
+    @abstractmethod
+    def check_data(self) -> None:
+        """Raise unless the data are available, with the classes of the study."""
+
+    def on_digits(self) -> Self:
+        """The same study on scikit-learn's digits."""
+        return self.model_copy(update={"data": "digits"})
