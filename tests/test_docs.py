@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from html.parser import HTMLParser
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,6 +38,19 @@ class Links(HTMLParser):
                 self.targets.append(value)
             if name in ("id", "name") and value:
                 self.anchors.add(value)
+
+
+def test_readme_names_every_command_with_its_function():
+    text = re.search(r"In Python, .*?\n\n", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert text is not None
+    functions, *others = re.split("are functions of the same name|Only the command line has", text[0])
+    same_name = set(re.findall(r"`(\w+)`", functions))
+    elsewhere = set(re.findall(r"`softlabel (\w+)`", others[0]))
+    assert all(callable(getattr(softlabel, name)) for name in same_name)
+    for path in re.findall(r"`sl\.([\w.]+)`", others[0]):
+        assert callable(attrgetter(path)(softlabel))
+    commands: Any = typer.main.get_command(importlib.import_module("softlabel.cli.main").app)
+    assert same_name | elsewhere | set(re.findall(r"`(\w+)`", others[1])) == set(commands.commands)
 
 
 def script(name: str) -> Any:

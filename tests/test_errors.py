@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from softlabel.errors import out_of_memory
+from softlabel.errors import counted, out_of_memory
+
+
+def test_numbers_agree_with_their_nouns():
+    assert [counted(count, "row") for count in (0, 1, 2000)] == ["0 rows", "1 row", "2,000 rows"]
+    assert [counted(count, "entry", "entries") for count in (1, 2)] == ["1 entry", "2 entries"]
 
 
 @pytest.mark.parametrize(

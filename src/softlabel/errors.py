@@ -50,6 +50,11 @@ def require(condition: bool, message: str) -> None:
         raise InputError(message)
 
 
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: '1 row', '2 rows'."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 def few(names: Iterable[object], most: int = 8) -> str:
     """At most `most` names, separated by commas, followed by the number of names left out."""
     names = list(names)

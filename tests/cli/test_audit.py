@@ -28,7 +28,7 @@ def test_hard_labels_and_a_saved_teacher(tmp_path, capsys):
     ("words", "message"),
     [
         ("--arm firm", "unknown arm 'firm'"),
-        ("--width 5", "width must be even"),
+        ("--width 5", "--width must be an even whole number ≥ 2 (neurons come in pairs), got 5; use the next even"),
         ("--delta 0.5", "0 < δ < ⅓"),
         ("--epsilon 1.5", "epsilon"),
         ("--kappa=-1", "kappa"),

@@ -104,7 +104,7 @@ def test_figure(tmp_path, capsys, name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--gamma 0", "--gamma must satisfy 0 < γ ≤ 0.5, got 0.0; "),
+        ("--gamma 0", "--gamma must satisfy 0 < γ ≤ 0.5, got 0.0; inputs of norm ≤ 1 have margins of at most 0.5, "),
         ("--gamma 0.51", "--gamma must satisfy 0 < γ ≤ 0.5, got 0.51; "),
         ("--gamma nan", "--gamma must satisfy 0 < γ ≤ 0.5, got nan; "),
         ("--epsilon 0", "--epsilon must satisfy 0 < ε < 1, got 0.0; "),
@@ -116,10 +116,10 @@ def test_figure(tmp_path, capsys, name):
         ("--delta nan", "--delta must satisfy 0 < δ < ⅓, got nan; "),
         ("--c 0", "--c must satisfy 0 < c ≤ 1, got 0.0; "),
         ("--c 1.1", "--c must satisfy 0 < c ≤ 1, got 1.1; "),
-        ("--kappa -1", "--kappa must satisfy a finite κ > 0, got -1.0; "),
-        ("--kappa inf", "--kappa must satisfy a finite κ > 0, got inf; "),
-        ("--alpha 0", "--alpha must satisfy a finite α > 0, got 0.0; "),
-        ("--alpha nan", "--alpha must satisfy a finite α > 0, got nan; "),
+        ("--kappa -1", "--kappa must satisfy 0 < κ < ∞, got -1.0; "),
+        ("--kappa inf", "--kappa must satisfy 0 < κ < ∞, got inf; "),
+        ("--alpha 0", "--alpha must satisfy 0 < α < ∞, got 0.0; "),
+        ("--alpha nan", "--alpha must satisfy 0 < α < ∞, got nan; "),
         ("--width 7", "--width must be an even whole number ≥ 2 (neurons come in pairs), got 7; "),
         ("--width 0", "--width must be an even whole number ≥ 2 (neurons come in pairs), got 0; "),
         ("--figure widths.jpeg", "--figure must end in .png or .svg, got 'widths.jpeg'; "),

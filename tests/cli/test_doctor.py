@@ -75,6 +75,7 @@ def test_nothing_found_is_said_in_words(tmp_path, capsys):
     [
         ("nothing", "there is no file or directory 'nothing'"),
         (".", "is not a run directory"),
+        ("deep", "'deep' is a run of distill, which has no ledger.sqlite: its scores are in its file 'results.json'"),
         ("t.csv", "needs a label column: pass --label"),
         ("t.csv --label sik", "did you mean 'sick'"),
         ("t.csv --label sick --id nr", "no data file has the column 'nr': change --id"),
@@ -85,6 +86,7 @@ def test_nothing_found_is_said_in_words(tmp_path, capsys):
 def test_bad_input_is_one_line_and_exit_code_2(words, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "t.csv")
+    (tmp_path / "deep" / "checkpoints").mkdir(parents=True)
     assert run(["doctor", *words.split()]) == 2
     error = capsys.readouterr().err
     assert error.startswith("softlabel: ")

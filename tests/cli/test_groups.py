@@ -27,6 +27,15 @@ def test_fields_become_options_in_their_place():
     }  # fmt: skip
 
 
+def test_a_loader_loads_once_and_only_when_called(monkeypatch):
+    calls = []
+    monkeypatch.setattr(DataChoice, "load", lambda self, **arguments: calls.append((self.data, arguments)))
+    loader = DataChoice("nothing.csv").loader(seed=3)
+    assert calls == []
+    assert loader() is loader()
+    assert calls == [("nothing.csv", {"seed": 3})]
+
+
 def test_a_choice_loads_its_problem(capsys):
     problem = DataChoice("digits", classes="3,8").load()
     assert problem.classes == ("3", "8")

@@ -64,7 +64,7 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
     assert document["relative_width"] <= 0.2
     assert document["zero"] is None
     assert "Student's t" in document["asymptotic"]
-    assert document["limited_by"] == "work"
+    assert document["limited_by"] is None
     assert "classes" not in document
     assert "init_margins" not in document
 
@@ -86,6 +86,11 @@ def test_several_classes_one_against_the_rest(capsys, three_kinds, tmp_path):
     assert document["seconds"] == pytest.approx(sum(row["seconds"] for row in document["classes"]))
     saved = sorted(path.name for path in (tmp_path / "run").glob("*.safetensors"))
     assert saved == ["teacher-a_b.safetensors", "teacher-b.safetensors", "teacher-c.safetensors"]
+
+
+def test_four_rows_are_enough(capsys, tmp_path):
+    table = write_table(tmp_path / "t.csv", np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 1.0]]), "abab")
+    assert answer(capsys, table, "--label", "kind", "--scale", "max")["zero"]["rows"] == [0, 1]
 
 
 def test_the_table_names_every_class(capsys, three_kinds):
@@ -116,6 +121,7 @@ def test_a_readable_result(capsys):
     shown = capsys.readouterr()
     assert re.search(r"0\.\d+ … 0\.\d+", shown.out)
     assert "margin of digits, 40 points of 64 inputs, confidence 95%" in re.sub(r"\s+", " ", shown.out)
+    assert "γ_1 ≥ γ* the margin of the kernel, and floor a lower bound" in re.sub(r"\s+", " ", shown.out)
     assert "using 40 of 1,797 rows, drawn by seed 0" in re.sub(r"\s+", " ", shown.err)
 
 
@@ -126,6 +132,7 @@ def test_a_margin_of_0_is_explained(capsys, tmp_path):
     words = [table, "--label", "kind", "--scale", "max"]
     document = answer(capsys, *words, "--out", str(tmp_path / "run"))
     assert (document["gamma_lower"], document["gamma_upper"], document["gamma_teacher_lower"]) == (0, 0, 0)
+    assert document["limited_by"] is None
     assert document["zero"] == {"rows": [2, 7], "reason": "rows 2 and 7 are parallel and labeled differently"}
     assert not list(tmp_path.glob("run/*.safetensors"))
     assert run(["margin", *words]) == 0

@@ -77,6 +77,8 @@ def test_enough_cases():
             "--confirm must be a whole number from 0 to",
         ),
         ("train tiny.csv --label sick --width 99999999998", "TiB are needed"),
+        ("train tiny.csv --label sick --radius -1", "got -1.0; leave out --radius to train without projection"),
+        ("train tiny.csv --label sick --width 3", "use 4, or --init 'gaussian'"),
         ("verdict tiny.csv --label sick --equivalence 1e-300", "--equivalence must be 0 or lie in [0.001, 50) points"),
     ],
 )
@@ -85,3 +87,23 @@ def test_what_is_wrong_is_named(words, message, call):
     code, error = call(words.split())
     assert code == 2
     assert message in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("audit nothing.csv --width 63", "--width must be an even whole number ≥ 2 (neurons come in pairs), got 63"),
+        ("dynamics nothing.csv --width 9 --teacher-width 5", "--width must lie between 1 and the teacher's 5, got 9"),
+        ("margin nothing.csv --init-widths 4", "--init-widths draws a figure: set --out to a directory for it"),
+        ("plan nothing.csv --accuracy .9 --widths 4", "--widths must be at least two different positive integers"),
+        ("train nothing.csv --seeds 0", "--seeds must be a whole number from 1 to"),
+        ("train nothing.csv --radius -1", "got -1.0; leave out --radius to train without projection"),
+        ("verdict nothing.csv --metric accurac", "did you mean 'accuracy'? there are accuracy, balanced-accuracy, auc"),
+        ("verdict nothing.csv --confidence 1", "--confidence must lie between 0.5 and 1, got 1.0"),
+    ],
+)
+def test_arguments_are_checked_before_data_are_loaded(words, message, call):
+    code, error = call(words.split())
+    assert code == 2
+    assert message in error
+    assert "nothing.csv" not in error

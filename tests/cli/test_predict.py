@@ -272,7 +272,7 @@ def test_a_rule_tells_its_sides_from_the_labels(here, capsys, rule, labels, side
 def test_a_rule_about_numbers_needs_numbers(here, capsys):
     StudentModel(student().network, student().scaler, ("not label>4", "label>4"), COLUMNS).save(here / "r.safetensors")
     assert run(["predict", "r.safetensors", "t.csv", "--label", "kind"]) == 2
-    assert "--task 'label>4' compares numbers, and class 'café' is not a number" in capsys.readouterr().err
+    assert "task 'label>4' compares numbers, and class 'café' is not a number" in capsys.readouterr().err
 
 
 def test_classes_that_differ_in_their_zeros_stay_apart(here, capsys):
@@ -385,6 +385,7 @@ def check_refused(capsys, words, message):
     lines = captured.err.splitlines()
     assert lines[-1].startswith("softlabel: ")
     assert message in lines[-1]
+    assert "digits" not in words or lines[-1].endswith(message)  # a named data set has no --label and no --drop
     assert not any(line.startswith(("Traceback", "softlabel: ")) for line in lines[:-1])
 
 
@@ -414,6 +415,7 @@ def check_refused(capsys, words, message):
         ("m2.onnx t.csv --label kind", "which the model does not know: its classes are no, yes"),
         ("m5.onnx renamed.csv", "lacks 2 of the model's 3 columns: weight, height; it has age, mass, size"),
         ("plain.onnx t.csv", "'t.csv' has 6 input columns, the model takes 3; specify the label column"),
+        ("plain.onnx digits", "'digits' has 64 input columns, the model takes 3"),
         ("plain.onnx numbers.csv", "its first line contains numbers"),
         ("m5.onnx xy.npy", "'xy.npy' has 4 input columns, the model takes 3; specify the label column"),
         ("m5.onnx xy.npy --label 7", "has no column '7'"),
@@ -425,7 +427,7 @@ def check_refused(capsys, words, message):
         ("m5.onnx gaps.npy", "has missing or infinite values in '1' (1, first in row 2)"),
         ("m5.onnx infinite.npy", "has missing or infinite values in '0'"),
         ("m5.onnx words.csv", "has columns that are not numbers: weight ('weight' contains 'heavy')"),
-        ("m5.onnx unlabelled.csv --label kind", "label 'kind' has 1 missing values (first in row 2)"),
+        ("m5.onnx unlabelled.csv --label kind", "label 'kind' has 1 missing value (first in row 2)"),
         ("m5.onnx header.csv", "has 0 rows"),
         ("m5.onnx empty.csv", "is empty (0 bytes)"),
         ("m5.onnx cut.parquet", "is not a readable Parquet file"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softlabel.cli.main import run
-from softlabel.networks import TwoLayer
+from softlabel.networks.student_model import StudentModel
 
 
 def write_table(path, rows=60, **columns):
@@ -23,8 +23,52 @@ def test_trains_saves_and_answers_in_json(tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert [(row["width"], row["seed"]) for row in answer["students"]] == [(4, 0), (4, 1), (6, 0), (6, 1)]
     assert all(0 < row["test_error"] < 0.45 for row in answer["students"])
-    network = TwoLayer.load(tmp_path / "run" / "students" / "width4-seed1.safetensors")
-    assert (network.width, network.inputs, network.activation) == (4, 64, "relu")
+    model = StudentModel.load(tmp_path / "run" / "students" / "width4-seed1.safetensors")
+    assert (model.network.width, model.network.inputs, model.network.activation) == (4, 64, "relu")
+
+
+def test_its_students_predict_the_rows_of_a_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv", id=range(60))
+    assert run("train t.csv --label sick --drop id --seeds 1 --epochs 20 --out run --json".split()) == 0
+    capsys.readouterr()
+    assert run("predict run/students/width8-seed0.safetensors t.csv --label sick --json".split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["classes"] == ["no", "yes"]
+    assert answer["accuracy"] > 0.8
+    assert answer["probabilities_are"] == "probabilities"
+
+
+def test_a_directory_of_other_settings_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv")
+    call = "train t.csv --label sick --seeds 2 --epochs 1 --out run".split()
+    assert run([*call, "--optimizer", "sgd"]) == 2
+    assert not (tmp_path / "run").exists(), "wrong settings claim no directory"
+    assert run(call) == 0
+    records = (tmp_path / "run" / "records.json").read_bytes()
+    students = sorted(path.name for path in (tmp_path / "run" / "students").iterdir())
+    assert run([*call, "--width", "4"]) == 2
+    assert "contains a run with other settings (width); choose another --out" in capsys.readouterr().err
+    assert run(call) == 0
+    assert (tmp_path / "run" / "records.json").read_bytes() == records, "the same settings repeat the training"
+    assert sorted(path.name for path in (tmp_path / "run" / "students").iterdir()) == students
+
+
+@pytest.mark.parametrize("words", ["cite run", "report run", "results show run"])
+def test_its_directory_is_explained_where_a_ledger_is_needed(words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "t.csv")
+    assert run("train t.csv --label sick --seeds 1 --epochs 1 --out run".split()) == 0
+    assert run(words.split()) == 2
+    assert "'run' is a run of train, which has no ledger.sqlite: `softlabel doctor`" in capsys.readouterr().err
+
+
+def test_students_that_learned_nothing_are_warned_about(capsys):
+    assert run("train digits --width 4 --seeds 1 --epochs 1 --learning-rate 1e-6".split()) == 0
+    error = capsys.readouterr().err
+    assert "warning: students of width 4 misclassify" in error
+    assert "train for more epochs" in error
 
 
 def test_courses_of_students_are_kept_beside_them(tmp_path, capsys):
@@ -77,6 +121,7 @@ def test_a_table_with_soft_labels(tmp_path, capsys):
         (["--label", "sik"], "'sick'"),
         (["--soft-labels", "out.npy"], "soft labels must lie in [0, 1], got 1.5"),
         (["--soft-labels", "unsummed.npy"], "must sum to 1"),
+        (["--soft-labels", "pair.npy"], "must sum to 1, got [0.3, 0.3] in row 1"),
         (
             ["--soft-labels", "short.npy"],
             "must have one row for each of the 60 rows of the data",
@@ -93,6 +138,7 @@ def test_bad_settings_exit_with_2_and_one_line(extra, message, tmp_path, capsys,
     write_table(tmp_path / "t.csv")
     np.save("out.npy", np.full(60, 1.5))
     np.save("unsummed.npy", np.full((60, 3), 0.2))
+    np.save("pair.npy", np.full((60, 2), 0.3))
     np.save("short.npy", np.full(59, 0.5))
     (tmp_path / "cut.npy").write_bytes((tmp_path / "out.npy").read_bytes()[:150])
     label = [] if "--label" in extra else ["--label", "sick"]

@@ -67,8 +67,8 @@ SPOILED = {
     "text": ({"age": ["old", *map(str, range(399))]}, "not numbers"),
     "infinite": ({"age": [float("inf")] + [1.0] * 399}, "infinite"),
     "one class": ({"sick": ["yes"] * 400}, "one class only"),
-    "no label": ({"sick": [None, *["yes", "no"] * 199, "yes"]}, "missing values"),
-    "rare class": ({"sick": ["maybe", *["yes", "no"] * 199, "yes"]}, "class 'maybe' has 1 rows"),
+    "no label": ({"sick": [None, *["yes", "no"] * 199, "yes"]}, "1 missing value"),
+    "rare class": ({"sick": ["maybe", *["yes", "no"] * 199, "yes"]}, "class 'maybe' has 1 row,"),
     "numbers for classes": ({"sick": np.linspace(0, 1, 400)}, "does not name classes"),
     "all constant": ({"age": [1.0] * 400, "blood": [1.0] * 400, "height": [2.0] * 400}, "constant"),
 }

@@ -57,7 +57,7 @@ def test_files_without_a_label_column_raise(table):
             function(str(table))
         with pytest.raises(InputError, match="has no column 'z'"):
             function(str(table), "z")
-        with pytest.raises(InputError, match="y must be the name of the label column if `X` is a file"):
+        with pytest.raises(InputError, match="`y` must be the name of the label column if `X` is a file"):
             function(table, np.zeros(300))
         with pytest.raises(InputError, match="no column 'z'"):
             function(pl.read_csv(table), "z")

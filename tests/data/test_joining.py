@@ -53,6 +53,9 @@ def test_rows_of_both_files_are_told(files):
     pl.concat([frame(40, 2), frame(120, 1).head(5)]).write_csv("test.csv")
     (warning,) = load("train.csv", "y", drop=["id"], test="test.csv").warnings
     assert warning.startswith("5 of 45 test rows are also rows of 'train.csv'")
+    pl.concat([frame(40, 2), frame(120, 1).head(1)]).write_csv("test.csv")
+    (warning,) = load("train.csv", "y", drop=["id"], test="test.csv").warnings
+    assert warning.startswith("1 of 41 test rows is also a row of 'train.csv'")
     frame(120, 1).head(50).write_csv("test.csv")
     with pytest.raises(InputError, match=r"every row of test file 'test.csv' is also a row of 'train.csv'"):
         load("train.csv", "y", drop=["id"], test="test.csv")

@@ -154,7 +154,7 @@ def test_other_encodings_get_a_remedy(tmp_path):
         ({"data": "t.csv", "size": 3}, "which is not a folder, does not take `size`"),
         ({"data": table()[0]}, r"labels are missing: pass \(X, y\)"),
         ({"data": table()[0], "label": "y"}, "labels are missing"),
-        ({"data": table()[:1]}, r"must be \(X, y\), got 1 entries"),
+        ({"data": table()[:1]}, r"must be \(X, y\), got 1 entry"),
         ({"data": table(), "label": "y"}, r"a tuple \(X, y\) does not take `label`"),
         ({"data": table(), "drop": ["a"]}, "whose columns have no names, does not take `drop`"),
         ({"data": table(), "test": "t.csv"}, "data in memory does not take `test`"),

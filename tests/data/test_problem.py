@@ -141,9 +141,9 @@ def test_frames_keep_their_columns_and_class_names(frame):
         (lambda x, y: (x, y[:-1]), "labels must have one entry per row: there are 200 rows"),
         (lambda x, y: (np.where(x > 2, np.nan, x), y), "missing or infinite"),
         (lambda x, y: (x, np.zeros(len(x))), "one class only"),
-        (lambda x, y: (x.astype(object), [None, *y[1:]]), "has 1 missing values"),
+        (lambda x, y: (x.astype(object), [None, *y[1:]]), "has 1 missing value"),
         (lambda x, y: (np.array([["a", "b"]] * len(x)), y), "must be numbers"),
-        (lambda x, y: (x, np.where(np.arange(len(x)) == 0, 7, y)), r"class '7' has 1 rows.*`leave_out` '7'"),
+        (lambda x, y: (x, np.where(np.arange(len(x)) == 0, 7, y)), r"class '7' has 1 row, .*`leave_out` '7'"),
         (lambda x, y: (x, x[:, 0]), "200 different values in 200 rows, so it does not name classes"),
         (lambda x, y: (np.ones_like(x), y), "only constant input columns"),
     ],
@@ -151,8 +151,16 @@ def test_frames_keep_their_columns_and_class_names(frame):
 def test_bad_arrays_are_refused_with_one_line(spoil, message):
     X, y = spoil(*table(200))
     with pytest.raises(InputError, match=message) as refused:
-        Problem.from_arrays(X, y)
+        Problem.from_arrays(X, y).train  # noqa: B018
     assert "\n" not in str(refused.value)
+
+
+def test_all_rows_of_a_problem_too_small_for_its_parts_can_be_used():
+    problem = Problem.from_arrays([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [5.0, 1.0]], [0, 1, 0, 1])
+    assert len(problem.full_train) == 4
+    for part in ("train", "validation", "test"):
+        with pytest.raises(InputError, match=r"class '1' has 2 rows, too few for one in each part"):
+            problem.part(part)
 
 
 def test_signs_need_two_classes():

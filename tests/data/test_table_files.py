@@ -156,7 +156,7 @@ def test_text_columns(write):
     path = write("t.csv", "a,city,first name,y\n1,Rome,Ann,0\n2,Oslo,Bo,1\n")
     message = complaint(path, "y")
     assert "columns that are not numbers: city, first name ('city' contains 'Rome')" in message
-    assert message.endswith("leave them out with `drop`: 'city', 'first name'")
+    assert message.endswith("leave them out with `drop` 'city', 'first name'")
     assert read_table(path, "y", ["city", "first name"]).columns == ("a",)
 
 

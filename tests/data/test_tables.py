@@ -62,7 +62,7 @@ def test_missing_inputs(csv):
 @pytest.mark.parametrize("written", ["p,,q", "1,,0"])
 def test_missing_labels(csv, written):
     content = "a,y\n" + "".join(f"{i},{value}\n" for i, value in enumerate(written.split(",")))
-    assert "label 'y' has 1 missing values (first in row 2): fill them in or remove" in complaint(csv(content))
+    assert "label 'y' has 1 missing value (first in row 2): fill them in or remove" in complaint(csv(content))
 
 
 def test_missing_and_infinite_values_in_arrays(tmp_path):
@@ -74,7 +74,7 @@ def test_missing_and_infinite_values_in_arrays(tmp_path):
     np.savez(tmp_path / "t.npz", X=inputs, y=np.arange(5000) % 2)
     assert "missing values in column '2' (1, first in row 8)" in complaint(tmp_path / "t.npz")
     np.savez(tmp_path / "t.npz", X=np.ones((2, 2)), y=[np.nan, 1])
-    assert "label 'y' has 1 missing values (first in row 1)" in complaint(tmp_path / "t.npz")
+    assert "label 'y' has 1 missing value (first in row 1)" in complaint(tmp_path / "t.npz")
 
 
 def test_one_class_only(csv):

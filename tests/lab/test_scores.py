@@ -57,7 +57,8 @@ def test_names_are_found_however_they_are_spelled(name):
 
 
 def test_an_unknown_metric_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match="did you mean 'accuracy'"):
+    names = "accuracy, balanced-accuracy, auc, log-loss"  # as the command line spells them
+    with pytest.raises(InputError, match=f"did you mean 'accuracy'\\? there are {names}$"):
         find_metric("acuracy")
 
 

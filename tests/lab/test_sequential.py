@@ -1,5 +1,7 @@
 """Adding seeds must not make verdicts wrong more often."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from benchmarks.verdicts import rare_failures
@@ -131,6 +133,28 @@ def test_as_many_rows_without_a_difference_as_it_says_decide():
     assert rows is not None
     assert at(int(1.1 * rows)).verdict == "no difference"
     assert at(int(0.9 * rows)).verdict == "undecided"
+
+
+@pytest.mark.parametrize("between", [0.0, 0.01, 0.05, 0.2])
+def test_as_many_rows_and_seeds_as_it_says_decide_together(between):
+    """The gap is 2.9 points, the part of 120 rows alone ±6.2: the noise of seeds counts, too."""
+    rng = np.random.default_rng(8)
+    runs, examples = (rng.standard_normal(count) for count in (5, 120))
+    runs, examples = ((x - x.mean()) / x.std(ddof=1) for x in (runs, examples))
+    table = 0.029 + between * runs[:, None] + 0.34 * examples
+    at = analyze(Look(5, 0.05), table, np.zeros_like(table), 0.5)
+    assert at.verdict == "undecided"
+    assert at.needed is None
+
+    def half_width(rows, seeds):
+        more = at.gap.with_runs(seeds)
+        return replace(more, examples=rows, example_part=at.gap.example_part * 120 / rows).half_width(0.05)
+
+    assert half_width(at.rows, at.seeds) == pytest.approx(at.gap.mean, rel=0.02)
+    assert half_width(int(0.9 * at.rows), at.seeds) > at.gap.mean
+    assert (at.seeds == 5) == (between <= 0.01)
+    if between > 0.01:
+        assert half_width(at.rows, at.seeds // 2) > 1.1 * at.gap.mean
 
 
 def test_rare_failures_of_seeds_inflate_the_error_rate():

@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 import pytest
 
 from softlabel.report.charts import Chart, Panel, Series
-from softlabel.report.drawing import draw, figure_text
+from softlabel.report.drawing import chart_figure, draw, figure_text
 
 NAMES = ["$\\frac{$", "$x$ and $y$", "\\$", "[/a]", "</script>", "\x1b[31m\u202e\n", "名前", "a_b^c", "$" * 3]
 
@@ -15,6 +15,22 @@ def test_any_name_can_be_drawn(name, tmp_path):
     png, svg = draw(chart, tmp_path)
     assert png.read_bytes().startswith(b"\x89PNG")
     ElementTree.parse(svg)
+
+
+def test_logarithmic_axes_have_plain_numbers():
+    panel = Panel("", [Series("", [3e-4, 30.0], [12.0, 80.0])], log_x=True, log_y=True)
+    figure = chart_figure(Chart("chart", "", "", [panel]))
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    shown = [text.get_text() for axis in (axes.xaxis, axes.yaxis) for text in axis.get_ticklabels(which="both")]
+    assert {"0.001", "0.1", "10", "20", "40"} <= set(shown)
+    assert not any("times" in text for text in shown)
+
+
+def test_names_that_do_not_fit_side_by_side_are_slanted():
+    for names, rotation in (("hard", "soft"), 0), ([f"check number {k}" for k in range(8)], 30):
+        figure = chart_figure(Chart("chart", "", "", [Panel("", [Series("", names, [1.0] * len(names))])]))
+        assert {text.get_rotation() for text in figure.axes[0].get_xticklabels()} == {rotation}
 
 
 def test_dollars_begin_no_formula():

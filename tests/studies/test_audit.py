@@ -197,13 +197,43 @@ def test_the_result_as_json_figure_and_html(toy):
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert (document["steps"], document["width"], document["holds"]) == (4, 10, True)
     assert document["step"] == result.learning_rate
-    assert repr(result) == "<Audit: soft labels, 10 neurons, 4 steps: all checks hold.>"
+    assert repr(result) == "<Audit: soft labels, 10 neurons, 4 steps: all deterministic checks hold.>"
     assert len(result.plot().axes) == 1
     assert "Certificate: this training proves a mean loss" in str(result)
     assert "data:image/svg" in result._repr_html_()
+    assert result.counts[0].formula.split("|")[0] in result._repr_html_()
     failing = replace(result, checks=(replace(result.checks[0], holds=False), *result.checks[1:]))
     assert failing.failed == [result.checks[0].name]
     assert "these checks fail: start" in repr(failing)
+
+
+def test_the_figure_shows_exact_equalities_in_words_and_failures_as_failures(toy):
+    x, y, teacher = toy
+    result = audited(x, y, teacher, width=10, iterations=4)
+    (panel,) = result.chart.panels
+    assert panel.title.endswith("exactly equal: start, flips")
+    assert [series.name for series in panel.series] == ["right − left + allowance for rounding"]
+    assert {"start", "flips"}.isdisjoint(panel.categories)
+    broken = replace(result, checks=tuple(replace(check, worst=1.0, allowance=0.0) for check in result.checks))
+    (series,) = broken.chart.panels[0].series
+    assert (series.name, set(series.y)) == ("fails by", {1.0})
+
+
+def test_labels_without_a_margin_are_explained(toy):
+    x, y, teacher = toy
+    result = audited(x, -y, teacher, width=10, iterations=2)
+    assert {check.name for check in result.checks} == NAMES - {"error"} | {"descent, (16)"}
+    assert "not positive: the teacher misclassifies at least one row" in str(result)
+    assert "Warning" not in str(audited(x, y, teacher, width=10, iterations=2))
+
+
+def test_a_student_narrower_than_the_theorem_needs_is_told_so(toy):
+    x, y, teacher = toy
+    result = audited(x, y, teacher, width=10, iterations=2)
+    assert result.counts[-1].failed == 3
+    assert result.sufficient_width == bounds.soft_width(result.gamma, 0.1, len(x), family="refined")
+    assert f"sufficient is {result.sufficient_width:,} neurons, and this student has 10." in str(result)
+    assert "sufficient" not in str(replace(result, width=result.sufficient_width))
 
 
 def test_bad_settings(toy):

@@ -4,6 +4,7 @@ import pytest
 
 from softlabel.errors import InputError
 from softlabel.studies.dynamics import DynamicsResult, Sweep
+from softlabel.studies.dynamics.choices import _sentences
 from softlabel.studies.dynamics.dynamics import DynamicsOptions, dynamics
 
 SMALL = {"rows": 20, "width": 5, "teacher_width": 10, "iterations": 10}
@@ -43,6 +44,24 @@ def test_a_sweep(sweep):
     assert result.to_dict() == {"rows": result.rows, **result.facts}
     assert [len(line) for line in result.table.rows] == [len(result.header)] * len(result.lines)
     check_shown(result)
+
+
+def test_every_strength_is_drawn():
+    left, right = dynamics("digits", **SMALL, sweep={"strengths": [0, 0.1, float("inf")]}).chart.panels
+    assert right.categories == ["0", "0.1", "∞"]
+    assert [len(series.x) for series in right.series] == [3, 3]
+    assert [series.name for series in left.series] == ["true limit", "λ = ∞, error only"]
+    assert left.series[1].y[0] == right.series[0].y[2]
+
+
+@pytest.mark.parametrize(
+    ("direct", "words"),
+    [(1.0, "by no more than sampling error at every size"), (2.0, "at 2 of 2 sizes and larger at 0")],
+)
+def test_two_stages_are_compared_in_words(direct, words):
+    error = {"mean": 1.0, "half_width": 0.1}
+    row = {"corrected": error, "expected": 1.0, "two stages": error, "direct, twice as long": error | {"mean": direct}}
+    assert words in _sentences([row, row])[-1]
 
 
 def test_an_infinite_strength_is_null():

@@ -5,7 +5,7 @@ import pytest
 
 from softlabel.data import load
 from softlabel.errors import InputError
-from softlabel.studies.margin import DatasetMargin, MarginOptions, margin
+from softlabel.studies.margin import DatasetMargin, MarginOptions, _init_chart, margin
 from softlabel.studies.signed_rows import are_signed, signed_rows
 from softlabel.theory.margin import margin as certified_margin
 
@@ -67,6 +67,18 @@ def test_several_classes():
     assert document["seconds"] == pytest.approx(sum(row["seconds"] for row in document["classes"]))
     assert len(result.table.rows) == 3
     assert len(result.plot().axes) == 1
+
+
+@pytest.mark.parametrize("widths", [(8,), (8, 32)])
+@pytest.mark.parametrize("points", [X, np.vstack([X[:3], X[:1] / 2])], ids=["separable", "margin 0"])
+def test_the_figure_of_initializations(widths, points, tmp_path):
+    result = margin(points, SIGNS, out=tmp_path, options=MarginOptions(init_widths=widths), **QUICK)
+    assert (result.upper > 0) == (points is X)
+    assert (tmp_path / "figures" / "init-margins.png").stat().st_size > 5000
+    (panel,) = _init_chart(result.init_margins, widths, result).panels
+    assert panel.band == (result.lower, result.upper)
+    (series,) = panel.series  # no line that could be taken for an estimate of γ*
+    assert list(series.x) == list(widths)
 
 
 def test_what_a_notebook_shows():

@@ -1,11 +1,14 @@
 """`softlabel.studies.predict`: models as objects, arrays as data, and what the result shows."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 from softlabel.errors import InputError
 from softlabel.export import load_model
+from softlabel.networks.softening import Softening
 from softlabel.studies.predict import predict
 from tests.export.students import COLUMNS, NAMES, inputs, student
 
@@ -41,4 +44,7 @@ def test_what_a_notebook_shows(tmp_path, labeled):
     assert result.accuracy == (1 if labeled else None)
     assert repr(result).startswith("<Predictions: 30 rows, most often predicted: ")
     assert result.plot().axes[0].get_ylabel() == ("accuracy" if labeled else "share of rows")
+    assert result.chart.panels[0].x_label == "largest probability of a row"
+    softened = replace(result, softening=Softening(8.0)).chart
+    assert softened.panels[0].x_label == "largest softened probability of a row"
     assert "<table" in result._repr_html_()

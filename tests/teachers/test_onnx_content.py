@@ -206,10 +206,12 @@ def test_mutated_models_are_used_or_refused_in_one_line(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_ctrl_c_ends_a_call_that_lasts():
+def test_ctrl_c_ends_a_call_that_lasts(request):
     """The loop is opened without the check that refuses it."""
     from softlabel.teachers.onnx_runtime import Runtime
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     runtime = Runtime(endless().SerializeToString(), "endless")
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):

@@ -74,7 +74,7 @@ def test_the_kind_is_decided_by_all_rows_unless_named():
         ([[0.5, np.nan, 0.5]], None, r"not finite: nan \(row 8\)"),
         ([[0.5, np.inf, 0.5]], None, r"not finite: inf \(row 8\)"),
         ([[0.5, 0.5]], None, "predictions have 2 columns, the data have 3 classes"),
-        ([0.5], None, "predictions have 1 columns, the data have 3 classes"),
+        ([0.5], None, "predictions have 1 column, the data have 3 classes"),
         ([["a", "b", "c"]], None, "must be a table of numbers"),
         ([[[0.5, 0.5, 0.0]]], None, "one row of numbers per input row"),
         ([[1.2, -0.1, -0.1]], None, r"adds up to 1 as probabilities do, yet there is -0.1 \(row 8\)"),

@@ -47,7 +47,7 @@ def audit(
 
     chosen = AuditOptions(epsilon=epsilon, delta=delta, kappa=kappa, time_limit=time_limit, work_limit=work_limit)
     result = check(
-        data.load(seed=seed), rows=rows, teacher=teacher, arm=cast(Any, arm), width=width, iterations=iterations,
+        data.loader(seed=seed), rows=rows, teacher=teacher, arm=cast(Any, arm), width=width, iterations=iterations,
         radius=radius, learning_rate=learning_rate, seed=seed, options=chosen,
     )  # fmt: skip
     if as_json:

@@ -19,7 +19,9 @@ def bounds(
     kappa: Annotated[float, option("Inverse temperature κ of the soft labels.")] = 1.0,
     alpha: Annotated[float, option("Output scale α: the logit is αf.")] = 1.0,
     width: Annotated[int | None, option("Also print what this many neurons guarantee.", OUTPUT)] = None,
-    figure: Annotated[Path | None, option("Draw widths against γ into this .png or .svg file.", OUTPUT)] = None,
+    figure: Annotated[
+        Path | None, option("Draw widths against γ into this .png or .svg file; a missing folder is created.", OUTPUT)
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Neurons, learning rates, iterations and radii that suffice for soft and for hard labels, and where they cross.

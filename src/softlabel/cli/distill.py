@@ -46,12 +46,14 @@ def distill(
     Example: softlabel distill images.npz --teacher logits.npy --student resnet8 --temperature 2
     """
     from softlabel.data import load
+    from softlabel.data.images import refuse_table
     from softlabel.studies.distill import distill as run
 
     arguments = {
         "training": training.training(seed), "objective": labels.objective(match is not None), "smoothing": smoothing,
         "match": match, "online": online, "seed": seed, "out": out, "options": networks.options(),
     }  # fmt: skip
+    refuse_table(data)
     with options.interruptible():
         result = run(load(data, classes=classes, size=size, seed=seed), teacher, student, **arguments)
     if as_json:

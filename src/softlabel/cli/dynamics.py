@@ -56,7 +56,7 @@ def dynamics(
     sweep: Any = {name: _values(name, text) for name, text in texts.items() if text is not None}
     chosen = DynamicsOptions(activation=activation, init=init, init_scale=init_scale, learning_rate=learning_rate)
     result = simulate(
-        data.load(seed=seed), rows=rows, width=width, teacher_width=teacher_width, strength=strength,
+        data.loader(seed=seed), rows=rows, width=width, teacher_width=teacher_width, strength=strength,
         iterations=iterations, sweep=sweep or None, seed=seed, out=out, options=chosen,
     )  # fmt: skip
     if as_json:

@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from softlabel.cli import options
@@ -32,8 +32,12 @@ class DataChoice:
     scale: options.Scale = None
     drop: options.Drop = None
 
+    def loader(self, **arguments: Any) -> "Callable[[], Problem]":
+        """A function that loads the problem once, so that a verb can check its other arguments first."""
+        return cache(lambda: self.load(**arguments))
+
     def load(self, *, seed: int = 0, **more: Any) -> "Problem":
-        """The problem; `more` are further arguments of `softlabel.load`. What was loaded is said on stderr."""
+        """The problem; `more` are other arguments of `softlabel.load`. A summary of the data is printed on stderr."""
         from softlabel.data import load
 
         problem = load(**vars(self) | {"drop": self.drop or ()}, seed=seed, **more)

@@ -118,12 +118,14 @@ def _fail(message: str, code: int) -> int:
 def _with_options(message: str, words: Sequence[str]) -> str:
     """The message of the library, which names parameters, with the options of this command instead.
 
-    A parameter is the first word of "width must be …", or stands in backticks. The options of a teacher have a prefix
-    here that they do not need in `TeacherOptions`.
+    A parameter is the first word of "width must be …", or stands in backticks. A value follows it in quotes, as in
+    "`drop` 'sex'"; "use `radius` None" means to leave the option out. The options of a teacher have a prefix here that
+    they do not need in `TeacherOptions`.
     """
     command: Any = typer.main.get_command(app)
     for word in words:
         command = getattr(command, "commands", {}).get(word, command)
     names = {each.name: max(each.opts, key=len) for each in command.params if each.param_type_name == "option"}
     names = {name.removeprefix("teacher_"): option for name, option in names.items()} | names
+    message = re.sub(r"\buse (`\w+`) None", r"leave out \1", message)
     return re.sub(r"^\w+(?= must )|`\w+`", lambda match: names.get(match[0].strip("`"), match[0].strip("`")), message)

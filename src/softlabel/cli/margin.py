@@ -46,7 +46,7 @@ def margin(
     require(not (several_classes and two_classes), "`several_classes` keeps all classes: omit `task` and `classes`")
     widths = () if init_widths is None else options.positive_integers(init_widths, "init_widths")
     result = certify(
-        data.load(seed=seed), rows=rows, part=part, several_classes=several_classes, rtol=rtol, time_limit=time_limit,
+        data.loader(seed=seed), rows=rows, part=part, several_classes=several_classes, rtol=rtol, time_limit=time_limit,
         work_limit=work_limit, seed=seed, out=out,
         options=MarginOptions(confidence=confidence, kappa=kappa, init_widths=widths),
     )  # fmt: skip
@@ -54,4 +54,4 @@ def margin(
         options.answer(result.to_dict())
         return
     options.print_tables(result.table)
-    options.say(*result.summary)
+    options.say(result.table.about, *result.summary)

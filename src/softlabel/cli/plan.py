@@ -46,7 +46,7 @@ def plan(
     from softlabel.studies.plan import PlanOptions
     from softlabel.studies.plan import plan as find
 
-    problem = data.load(seed=seed, id_column=teacher.id_column, test=test, size=size)
+    problem = data.loader(seed=seed, id_column=teacher.id_column, test=test, size=size)
     chosen = PlanOptions(
         **vars(training), share=share, confidence=confidence, confirm=confirm, rival=rival, teacher=teacher.options(),
     )  # fmt: skip
@@ -59,15 +59,22 @@ def plan(
 
 
 def _show(document: dict[str, Any]) -> None:
+    arms = ("hard", "soft")
     points = {(point["width"], point["arm"]): point for point in document["curve"]}
+    fresh = {(attempt["width"], arm): attempt for arm in arms for attempt in document["arms"][arm]["attempts"]}
     rows = []
-    for width in sorted({width for width, _ in points}):
+    for width in sorted({width for width, _ in points.keys() | fresh}):
         row = [str(width)]
-        for point in (points.get((width, "hard")), points.get((width, "soft"))):
-            row += ["–", "–"] if point is None else [
-                f"{point['mean']:.4f} ±{(point['high'] - point['low']) / 2:.4f}",
-                f"{point['reached']} of {point['students']}",
-            ]  # fmt: skip
+        for arm in arms:
+            point, attempt, planned = points.get((width, arm)), fresh.get((width, arm)), document["arms"][arm]
+            accuracy = point or (planned["accuracy"] if width == planned["width"] else None)
+            cells = [
+                "–" if accuracy is None else f"{accuracy['mean']:.4f} ±{(accuracy['high'] - accuracy['low']) / 2:.4f}",
+                "–" if point is None else f"{point['reached']}/{point['students']}",
+                "–" if attempt is None else f"{attempt['reached']}/{attempt['of']} {'✗✓'[attempt['confirmed']]}",
+            ]
+            row += cells if fresh else cells[:2]
         rows.append(row)
-    options.table(f"test accuracy by width, and students that reach {document['target']:g}",
-                  ["width", "hard", "reach", "soft", "reach"], rows)  # fmt: skip
+    columns = ["width", *(column for arm in arms for column in (arm, "reach", "fresh")[: 3 if fresh else 2])]
+    title = f"test accuracy by width, and students that reach {document['target']:g}"
+    options.table(title + ("; fresh ones confirm (✓) or not (✗)" if fresh else ""), columns, rows)

@@ -38,9 +38,9 @@ def predict(
     Columns are matched by name if the model has column names (other columns are ignored), otherwise by position. Labels
     are not needed.
 
-    Example: softlabel predict runs/heart/student.onnx new.csv --id patient --out predictions.csv
+    Example: softlabel predict runs/plan/students/soft-24.onnx new.csv --id patient --out predictions.csv
 
-    Example: softlabel predict runs/heart/student.safetensors test.parquet --label sick
+    Example: softlabel predict runs/train/students/width8-seed0.safetensors test.parquet --label sick
 
     Example: softlabel predict runs/pets/students/soft.safetensors photos/ --json
     """

@@ -15,7 +15,11 @@ def train(
     test: options.TestFile = None,
     soft_labels: Annotated[
         Path | None,
-        option("NPY file of a teacher's probabilities, one row for each row of DATA but official test rows.", TEACHER),
+        option(
+            "NPY file of a teacher's probabilities of the second class or of both classes, one row for each row of "
+            "DATA but official test rows.",
+            TEACHER,
+        ),
     ] = None,
     temperature: Annotated[float, option("Temperature of the soft labels.", TEACHER)] = 1.0,
     width: Annotated[list[int] | None, option("Hidden neurons; may be given several times. Default: 8.")] = None,
@@ -35,7 +39,7 @@ def train(
     """Train two-layer students for two classes, and print their training and test errors.
 
     The rows are split as for `verdict` and `plan`: the students learn from the training rows, and are tested on the
-    test rows.
+    test rows. With --out, `predict` reads the students and `doctor` examines their training.
 
     Example: softlabel train mnist --width 4 --width 8 --radius 50
 
@@ -44,7 +48,7 @@ def train(
     from softlabel.networks import Student
     from softlabel.studies.train import train as train_on
 
-    problem = data.load(seed=seed, test=test)
+    problem = data.loader(seed=seed, test=test)
     widths = width or [8]
     student = Student(
         width=widths[0], temperature=temperature, smoothing=smoothing, radius=radius, learning_rate=learning_rate,

@@ -46,10 +46,10 @@ def verdict(
     from softlabel.studies.verdict import verdict as decide
     from softlabel.teachers.sources import read_unlabeled
 
-    problem = data.load(seed=seed, id_column=teacher.id_column, test=test)
+    problem = data.loader(seed=seed, id_column=teacher.id_column, test=test)
     chosen = VerdictOptions(
         **vars(training), confidence=confidence, teacher=teacher.options(),
-        transfer=None if transfer is None else read_unlabeled(transfer, problem, data.drop or ()),
+        transfer=None if transfer is None else read_unlabeled(transfer, problem(), data.drop or ()),
     )  # fmt: skip
     options.print_result(
         lambda: decide(problem, teacher=teacher.teacher, width=width, metric=metric, equivalence=equivalence,

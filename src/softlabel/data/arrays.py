@@ -7,7 +7,7 @@ import numpy as np
 
 from softlabel.data.class_names import class_name
 from softlabel.data.precision import check_float32
-from softlabel.errors import InputError, few, require
+from softlabel.errors import InputError, counted, few, require
 
 
 def number_table(inputs: Any, name: str) -> np.ndarray:
@@ -44,7 +44,7 @@ def label_array(labels: Any, rows: int) -> np.ndarray:
         array = array[:, 0]
     require(
         array.shape == (rows,),
-        f"labels must have one entry per row: there are {rows} rows, and labels have shape {array.shape}",
+        f"labels must have one entry per row: there are {counted(rows, 'row')}, and labels have shape {array.shape}",
     )
     return array
 
@@ -57,7 +57,7 @@ def encode_classes(labels: np.ndarray, where: str) -> tuple[np.ndarray, tuple[st
     missing = np.array([value is None or value != value or value == "" for value in labels.tolist()])
     require(
         not missing.any(),
-        f"{where} has {missing.sum()} missing values (first in row {np.argmax(missing) + 1}): "
+        f"{where} has {counted(missing.sum(), 'missing value')} (first in row {np.argmax(missing) + 1}): "
         "fill them in or remove these rows",
     )
     values, codes = np.unique(labels.astype(str) if labels.dtype == object else labels, return_inverse=True)

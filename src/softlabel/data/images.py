@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softlabel.data.class_names import class_name
+from softlabel.data.frames import NAMED_FILES
 from softlabel.errors import InputError, few, require
 from softlabel.numerics import array_files
 from softlabel.numerics.local_files import reason_of, require_regular_file
@@ -28,6 +29,15 @@ def read_image_file(path: Path) -> LabeledImages:
     names, codes = np.unique(labels, return_inverse=True)
     _require_two_classes(path, names)
     return as_pixels(channels_first(images, what), what), codes, tuple(class_name(name) for name in names.tolist())
+
+
+def refuse_table(data: str) -> None:
+    """Raise where `data` names a CSV or Parquet file, which has no images."""
+    require(
+        Path(data).suffix.lower() not in NAMED_FILES,
+        f"'{data}' is a table and has no images: use a data set of images, an NPZ file with images and labels, or a "
+        "folder of class folders; for tables there are verdict and plan",
+    )
 
 
 def read_image_folder(path: Path, size: int | None = None) -> LabeledImages:

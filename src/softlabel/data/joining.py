@@ -10,7 +10,7 @@ from softlabel.data.class_names import places_of
 from softlabel.data.dataset import Dataset
 from softlabel.data.frames import NAMED_FILES, read_frame
 from softlabel.data.loading import load_raw
-from softlabel.errors import few, require
+from softlabel.errors import counted, few, require
 
 
 def load_test(path: Path, label: str | int | None, data: Dataset, drop: Sequence[str]) -> tuple[Dataset, list[str]]:
@@ -36,8 +36,8 @@ def join_test(data: Dataset, test: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     shared = int(meets(inputs, data.inputs).sum())
     require(shared < len(inputs), f"every row of {where} is also a row of '{data.name}': provide other test rows")
     warning = (
-        f"{shared} of {len(inputs):,} test rows are also rows of '{data.name}': students and teacher learn from them, "
-        "so results on the test rows are too good"
+        f"{shared} of {counted(len(inputs), 'test row')} {'is also a row' if shared == 1 else 'are also rows'} of "
+        f"'{data.name}': students and teacher learn from such rows, so results on the test rows are too good"
     )
     joined = replace(
         data,

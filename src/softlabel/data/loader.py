@@ -16,7 +16,7 @@ from softlabel.data.loading import load_raw
 from softlabel.data.problem import Names, Problem
 from softlabel.data.scaling import Scaler
 from softlabel.data.table_files import holds_images
-from softlabel.errors import few, require
+from softlabel.errors import counted, few, require
 from softlabel.numerics.local_files import local_path
 
 
@@ -153,7 +153,7 @@ def _from_memory(
     """All rows of arrays or of a frame."""
     _refuse("data in memory", test=test, size=size)
     if isinstance(data, tuple):
-        require(len(data) == 2, f"a tuple of data must be (X, y), got {len(data)} entries")
+        require(len(data) == 2, f"a tuple of data must be (X, y), got {counted(len(data), 'entry', 'entries')}")
         _refuse("a tuple (X, y)", label=label)
         data, label = data
     ids = None

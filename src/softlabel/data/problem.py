@@ -180,11 +180,10 @@ class Problem:
     ) -> "Problem":
         """The same data with a new split (stratified by class), or with `test` as the row numbers of the test part."""
         check_seed(seed)
-        count = len(self.classes)
         require(
-            count <= MAX_CLASSES,
-            f"'{self.name}' has {count:,} classes in {len(self):,} rows, and at most {MAX_CLASSES} are supported: "
-            "choose another label, or group its values into fewer classes first",
+            len(self.classes) <= MAX_CLASSES,
+            f"'{self.name}' has {len(self.classes):,} classes in {len(self):,} rows, and at most {MAX_CLASSES} are "
+            "supported: choose another label, or group its values into fewer classes first",
         )
         if test is None:
             rows = split(len(self), shares, seed, self.y)
@@ -195,22 +194,24 @@ class Problem:
         return replace(self, parts=parts, official_test=test is not None)._with_scale(scale)
 
     def _with_scale(self, scale: str) -> "Problem":
-        """The same split with a scale learned from the training rows; every class must be in every part."""
-        for part, rows in self.parts.items():
+        """The same split with a scale learned from the training rows."""
+        return replace(self, scaler=Scaler.fit(Part(self, "train", self.parts["train"]).X, scale))
+
+    def _part(self, name: str) -> Part:
+        """A part of the split, if students can be trained and compared: every class must be in every part."""
+        for other, rows in self.parts.items():
             absent = np.setdiff1d(np.arange(len(self.classes)), self.y[rows])
             if len(absent):
-                rare = self.classes[absent[0]]
+                rare, count = self.classes[absent[0]], np.count_nonzero(self.y == absent[0])
                 remedy = f", or leave it out with `leave_out` '{rare}'" if len(self.classes) > 2 else ""
                 raise InputError(
-                    f"'{self.name}': class '{rare}' has {int((self.y == absent[0]).sum())} rows, too few for one "
-                    f"in each part ({part} has none); collect more{remedy}"
+                    f"'{self.name}': class '{rare}' has {count} row{'s' if count != 1 else ''}, too few for one in "
+                    f"each part ({other} has none); collect more{remedy}"
                 )
-        X = self.train.X
-        require(
-            bool((X.min(axis=0) < X.max(axis=0)).any()),
-            f"'{self.name}' has only constant input columns: nothing can be learned from them",
-        )
-        return replace(self, scaler=Scaler.fit(X, scale))
+        part = Part(self, name, self.parts[name])
+        varies = name != "train" or bool((part.X.min(axis=0) < part.X.max(axis=0)).any())
+        require(varies, f"'{self.name}' has only constant input columns: nothing can be learned from them")
+        return part
 
     def __len__(self) -> int:
         return len(self.y)
@@ -226,17 +227,17 @@ class Problem:
     @cached_property
     def train(self) -> Part:
         """The rows that students and teachers learn from."""
-        return Part(self, "train", self.parts["train"])
+        return self._part("train")
 
     @cached_property
     def validation(self) -> Part:
         """The rows that settings are chosen with."""
-        return Part(self, "validation", self.parts["validation"])
+        return self._part("validation")
 
     @cached_property
     def test(self) -> Part:
         """The rows that results are measured on."""
-        return Part(self, "test", self.parts["test"])
+        return self._part("test")
 
     @cached_property
     def full_train(self) -> Part:

@@ -135,7 +135,7 @@ def _not_numbers(columns: "Sequence[polars.Series]", path: Path) -> InputError:
             how = "write numbers with a decimal point and without thousands separators or units"
     return InputError(
         f"'{path}' has columns that are not numbers: {few(names, 20)}{example}; {how} or leave them out with "
-        f"`drop`: {remedy}"
+        f"`drop` {remedy}"
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from softlabel.data.arrays import encode_classes
 from softlabel.data.dataset import Dataset
 from softlabel.data.table_files import RawTable, read_table
-from softlabel.errors import InputError, few
+from softlabel.errors import InputError, counted, few
 from softlabel.numerics.local_files import local_path
 
 _BLOCK = 4096
@@ -35,7 +35,8 @@ def load_table(path: Path | str, label: str | int | None = None, drop: Sequence[
         more = "; ..." if len(clashes) > 3 else ""
         rows = "; ".join(f"rows {first + 1} and {second + 1}" for first, second in clashes[:3])
         notes.append(
-            f"{len(clashes)} rows repeat an earlier input with a different label ({rows}{more}): "
+            f"{counted(len(clashes), 'row repeats', 'rows repeat')} an earlier input with a different label "
+            f"({rows}{more}): "
             f"no function of the inputs separates them, so the margin γ is 0 where their labels have opposite signs"
         )
     return Dataset(

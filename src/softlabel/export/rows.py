@@ -18,7 +18,7 @@ from softlabel.data.frames import NAMED_FILES, as_text, need_columns, read_frame
 from softlabel.data.loading import load_raw
 from softlabel.data.rules import rule_holds
 from softlabel.data.table_files import is_number, read_columns, read_inputs, read_table
-from softlabel.errors import InputError, few, require
+from softlabel.errors import InputError, counted, few, require
 from softlabel.export.images import read_images
 from softlabel.export.loading import LoadedModel
 from softlabel.numerics.local_files import local_path
@@ -159,8 +159,8 @@ def _class_indices(values: Sequence[object], model: LoadedModel, where: str) -> 
     empty = [row for row, name in enumerate(names) if name == ""]
     require(
         not empty,
-        f"{where} has {len(empty)} missing values (first in row {empty[0] + 1 if empty else 0}): fill them in, remove "
-        "these rows, or omit `label`",
+        f"{where} has {counted(len(empty), 'missing value')} (first in row {empty[0] + 1 if empty else 0}): fill them "
+        "in, remove these rows, or omit `label`",
     )
     indices = places_of(set(names), model.classes)
     others = sorted(name for name, index in indices.items() if index is None)
@@ -178,7 +178,8 @@ def _class_indices(values: Sequence[object], model: LoadedModel, where: str) -> 
 
 def _check_count(model: LoadedModel, path: Path, columns: Sequence[object]) -> None:
     (expected,) = model.shape
-    hint = "; specify the label column with `label`, or ignore columns with `drop`" if len(columns) > expected else ""
+    table = len(columns) > expected and str(path) not in CATALOGUE
+    hint = "; specify the label column with `label`, or ignore columns with `drop`" if table else ""
     require(len(columns) == expected, f"'{path}' has {len(columns)} input columns, the model takes {expected}{hint}")
 
 

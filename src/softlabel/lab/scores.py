@@ -92,7 +92,7 @@ def find_metric(name: str) -> str:
     """The metric of this name, however it is spelled (log-loss, balanced_accuracy, AUC)."""
     plain = name.strip().lower().replace("-", " ").replace("_", " ")
     if plain not in METRICS:
-        raise unknown("metric", name, METRICS)
+        raise unknown("metric", name, [metric.replace(" ", "-") for metric in METRICS])
     return plain
 
 

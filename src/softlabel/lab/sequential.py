@@ -11,6 +11,7 @@ seeds that fail rarely and far off break that (`python -m benchmarks.verdicts` s
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from softlabel.lab.statistics import Estimate, Verdict, judge, paired_gap, runs_
 
 METHOD = "group-sequential paired intervals, Lan–DeMets spending of Pocock type, levels joined by the union bound"
 FIRST, GROWTH = 5, 1.5
+MOST_SEEDS = 10**18
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class InterimAnalysis:
     needed      seeds that would decide if the gap and its spread are as they seem; None: no number of them
     hopeless    no number of seeds could decide, wherever in its interval over seeds the gap lies: what the choice of
                 test examples leaves open is wider than the equivalence and than any gap that is still possible
-    rows        test examples that would decide, roughly, with seeds enough (None where it is decided, or where more
-                seeds would decide on these examples)
+    rows        test examples that would decide together with `seeds` if the gap and its variances are as they seem
+                (both None where it is decided, or where more seeds would decide on these examples)
     examples    points that the choice of test examples alone leaves open, at the look's level
     """
 
@@ -62,6 +64,7 @@ class InterimAnalysis:
     needed: int | None
     hopeless: bool
     rows: int | None
+    seeds: int | None
     examples: float
 
     @property
@@ -88,16 +91,30 @@ def analyze(
     verdict = judge(low, high, equivalence)
     of_runs, of_examples = gap.parts(look.failure)
     if verdict != "undecided":
-        return InterimAnalysis(look, gap, low, high, verdict, None, False, None, of_examples)
+        return InterimAnalysis(look, gap, low, high, verdict, None, False, None, None, of_examples)
     reach = max(equivalence, abs(gap.mean) + of_runs)
     hopeless = of_examples >= reach
     needed = runs_needed(gap, 1 - look.failure, equivalence)
-    rows = None
+    rows = seeds = None
     if hopeless or needed is None:
         near = max(abs(gap.mean), equivalence - abs(gap.mean), 1e-3)  # the interval must be narrower to decide
-        variance = seen.example_part * seen.examples
-        rows = max(rows_needed(near, look.failure, variance, unmet * seen.examples), seen.examples + 1)
-    return InterimAnalysis(look, gap, low, high, verdict, needed, hopeless, rows, of_examples)
+        rows, seeds = _rows_and_seeds(seen, look.failure, near, unmet)
+    return InterimAnalysis(look, gap, low, high, verdict, needed, hopeless, rows, seeds, of_examples)
+
+
+def _rows_and_seeds(gap: Estimate, failure: float, half: float, unmet: float) -> tuple[int, int]:
+    """Test rows and seeds whose interval has this half-width together.
+
+    Seeds are added until they make up at most half of the squared half-width; rows are added for the rest of it.
+    """
+
+    def of_seeds(seeds: int) -> float:
+        return gap.with_runs(seeds).parts(failure)[0]
+
+    seeds = bisect_left(range(MOST_SEEDS), True, lo=gap.runs, key=lambda count: of_seeds(count) <= half / math.sqrt(2))
+    of_rows = math.sqrt(half**2 - of_seeds(seeds) ** 2)
+    rows = rows_needed(of_rows, failure, gap.example_part * gap.examples, unmet * gap.examples)
+    return max(rows, gap.examples + 1), seeds
 
 
 def follow(

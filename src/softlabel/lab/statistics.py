@@ -88,6 +88,10 @@ class Estimate:
         least = (half / _quantile(failure, self.examples)) ** 2
         return replace(self, example_part=max(self.example_part, least))
 
+    def with_runs(self, runs: int) -> "Estimate":
+        """The same estimate from another number of runs, if the variance between runs stays as it is."""
+        return replace(self, runs=runs, run_part=self.run_part * self.runs / runs)
+
     def p_value(self) -> float:
         """Two-sided, for a mean of zero: the failure probability at which the interval just reaches it."""
         if self.mean == 0 or self.error == 0:
@@ -199,12 +203,11 @@ def runs_needed(gap: Estimate, confidence: float = 0.95, equivalence: float = 0.
     It decides when it excludes 0, or lies within ±equivalence. None: no number of runs does, test examples are
     too few.
     """
-    between = gap.run_part * gap.runs
     lowest = abs(gap.mean)
     margins = [lowest] + ([equivalence - lowest] if equivalence > lowest else [])
 
     def decides(runs: int) -> bool:
-        half = _half_width(between / runs, runs, gap.example_part, gap.examples, 1 - confidence)
+        half = gap.with_runs(runs).half_width(1 - confidence)
         return half == 0 or any(half < margin for margin in margins)
 
     if not decides(MOST_RUNS):

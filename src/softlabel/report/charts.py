@@ -1,5 +1,6 @@
 """The content of a figure, independent of how it is drawn: panels of curves or of points with intervals."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One coordinate system; `ticks` are the numbers written along the x axis, where there are few."""
+    """One coordinate system; `ticks` are the numbers written along the x axis, where there are few.
+
+    `band` are the ends of a shaded range of y values, `band_name` its entry in the legend.
+    """
 
     title: str
     series: Sequence[Series]
@@ -46,6 +50,8 @@ class Panel:
     log_x: bool = False
     log_y: bool = False
     ticks: Sequence[float] | None = None
+    band: tuple[float, float] | None = None
+    band_name: str = ""
 
     @property
     def categories(self) -> list[str]:
@@ -55,13 +61,21 @@ class Panel:
         return list(dict.fromkeys(str(x) for series in self.series for x in series.x))
 
     def positions(self, series: Series) -> list[float]:
-        """Positions of a series' points on the x axis; rows of points stand side by side."""
+        """Positions of a series' points on the x axis; points of one category stand side by side."""
         names = self.categories
         if not names:
             return [float(x) for x in series.x]
-        points = [other for other in self.series if other.marks]
-        shift = 0.5 * ((points.index(series) + 0.5) / len(points) - 0.5) if series.marks else 0.0
-        return [names.index(str(x)) + shift for x in series.x]
+        if not series.marks:
+            return [float(names.index(str(x))) for x in series.x]
+        beside = [other for other in self.series if other.marks and set(other.x) & set(series.x)]
+        shift = 0.5 * ((beside.index(series) + 0.5) / len(beside) - 0.5)
+        totals, so_far = Counter(series.x), Counter[float | str]()
+        positions = []
+        for x in series.x:
+            spread = 0.4 / len(beside) * ((so_far[x] + 0.5) / totals[x] - 0.5)
+            positions.append(names.index(str(x)) + shift + spread)
+            so_far[x] += 1
+        return positions
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogFormatterSciNotation, NullLocator
 
 from softlabel.numerics.files import replacing
 from softlabel.printable import printable
 from softlabel.report.charts import COLORS, Chart, Panel, Series
 
 INK = "#333333"
+ROOM = 60  # characters of category names that fit below a panel
+LONGEST_SLANTED = 20  # characters of a category name; more short names than fit are drawn slanted
 SVG = {"format": "svg", "metadata": {"Date": None}}  # without a date, equal figures are equal files
 
 
@@ -62,13 +65,23 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
         _series(axes, series, panel.positions(series))
     if panel.categories:
         axes.set_xticks(range(len(panel.categories)), [figure_text(name) for name in panel.categories])
+        axes.set_xlim(-0.5, len(panel.categories) - 0.5)
+        longest = max(map(len, panel.categories))
+        if len(panel.categories) * longest > ROOM and longest <= LONGEST_SLANTED:
+            for text in axes.get_xticklabels():
+                text.set(rotation=30, ha="right", rotation_mode="anchor")
     elif panel.log_x:
         axes.set_xscale("log")
+        _plain_numbers(axes.xaxis)
     if panel.ticks is not None:
         axes.set_xticks(list(panel.ticks), [f"{tick:g}" for tick in panel.ticks])
         axes.xaxis.set_minor_locator(NullLocator())
     if panel.log_y:
         axes.set_yscale("log")
+        _plain_numbers(axes.yaxis)
+    if panel.band is not None:
+        gray, name = COLORS["paper"], figure_text(panel.band_name)
+        axes.axhspan(*panel.band, facecolor=(gray, 0.25), edgecolor=(gray, 0.7), linewidth=0.8, label=name)
     if panel.zero_line:
         axes.axhline(0, color=INK, linewidth=0.8)
     axes.set_title(figure_text(panel.title), fontsize=10, loc="left", color=INK)
@@ -77,6 +90,27 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
         axes.set_ylabel(figure_text(panel.y_label))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+class _PlainNumbers(LogFormatterSciNotation):
+    """Labels of a logarithmic axis: 0.2 and 20; only very small and very large numbers are powers of ten.
+
+    Where the axis covers most of a decade, only numbers that begin with 1, 2 or 4 have labels.
+    """
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        text = super().__call__(x, pos)
+        assert self.axis is not None
+        axis: Any = self.axis  # its type in Matplotlib's annotations allows None
+        low, high = sorted(axis.get_view_interval())
+        if high > 6 * low and f"{x:.0e}"[0] not in "124":
+            return ""
+        return f"{x:.6f}".rstrip("0").rstrip(".") if text and 1e-4 <= x <= 1e4 else text
+
+
+def _plain_numbers(axis: Axis) -> None:
+    axis.set_major_formatter(_PlainNumbers())
+    axis.set_minor_formatter(_PlainNumbers())
 
 
 def _series(axes: Axes, series: Series, x: list[float]) -> None:

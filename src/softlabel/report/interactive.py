@@ -90,6 +90,9 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
         figure.update_yaxes(title_text=_literal(panel.y_label), title_standoff=4, row=row, col=column)
     if panel.log_y:
         figure.update_yaxes(type="log", row=row, col=column)
+    if panel.band is not None:
+        shown = {"name": _literal(panel.band_name), "showlegend": True, "fillcolor": COLORS["paper"], "opacity": 0.25}
+        figure.add_hrect(y0=panel.band[0], y1=panel.band[1], **shown, line_width=0, layer="below", row=row, col=column)
     if panel.zero_line:
         figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
 

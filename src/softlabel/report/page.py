@@ -30,12 +30,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its title and a sentence on how to read it."""
+    """A table with its title and a sentence on how to read it; `prose` aligns its columns left."""
 
     title: str
     about: str
     header: Sequence[str]
     rows: Sequence[Sequence[Cell | str]]
+    prose: bool = False
 
     @property
     def cells(self) -> list[list[Cell]]:

@@ -15,6 +15,7 @@ def problem_from(X: Any, y: Any = None, *, label: str | int | None = None, seed:
     y       one label per row of an array or a frame; or the name of the label column
     label   name of the label column of a file or a frame
     """
+    X = X() if callable(X) else X  # a function that loads the problem, after the checks of other arguments
     if isinstance(X, Problem):
         require(y is None and label is None, "a Problem has its labels already: leave out `y` and `label`")
         return X

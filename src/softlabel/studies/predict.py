@@ -179,8 +179,8 @@ class Predictions(ReportedResult):
                 Series("accuracy", means, [float(correct[bins == k].mean()) for k in present], role="soft"),
                 Series("calibrated", means, means, role="paper", dashed=True),
             ]
-        word = self.softening.word or "probability"
-        panel = Panel(f"{len(self):,} rows", series, f"largest {word} of a row", series[0].name)
+        output = f"{self.softening.word} probability".strip()
+        panel = Panel(f"{len(self):,} rows", series, f"largest {output} of a row", series[0].name)
         return Chart("predictions", f"Predictions of {self.model}", "", [panel])
 
     def save(self, out: str | Path) -> None:

@@ -30,6 +30,7 @@ from softlabel.report.progress import study_progress
 from softlabel.studies.pages import StudyResult
 
 RUNS = Path("runs")  # parent of the directories of runs that name none
+RECORDS = "records.json"  # what `train` writes instead of a ledger
 R = TypeVar("R", bound=StudyResult)
 
 
@@ -160,5 +161,21 @@ def open_ledger(run_dir: str | Path) -> Ledger:
     """The ledger of an existing run directory, read-only."""
     path = Path(run_dir) / LEDGER
     if not path.is_file():
-        raise InputError(f"'{run_dir}' is not a run directory: it contains no {LEDGER}; `results list` shows runs")
+        other = f"'{run_dir}' is not a run directory: it contains no {LEDGER}; `results list` shows runs"
+        raise InputError(without_ledger(Path(run_dir)) or other)
     return Ledger(path, read_only=True)
+
+
+def without_ledger(run_dir: Path) -> str | None:
+    """What the directory of a run of `train` or `distill` contains instead of a ledger; None for other directories."""
+    if (run_dir / RECORDS).is_file():
+        return (
+            f"'{run_dir}' is a run of train, which has no {LEDGER}: `softlabel doctor` examines its training, and "
+            "`softlabel predict` uses the files in its folder 'students'"
+        )
+    if (run_dir / "checkpoints").is_dir():
+        return (
+            f"'{run_dir}' is a run of distill, which has no {LEDGER}: its scores are in its file 'results.json', and "
+            "`softlabel predict` uses the files in its folder 'students'"
+        )
+    return None

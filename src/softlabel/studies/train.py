@@ -1,7 +1,9 @@
 """`train`: two-layer students on hard or soft labels, several widths and seeds in one pass over the data."""
 
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,16 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.problem import Problem
-from softlabel.errors import DivergedError, require
+from softlabel.errors import DivergedError, require, unknown
+from softlabel.lab import claim_run_dir
 from softlabel.lab.writable import check_directory
 from softlabel.networks import Labels, Student, TrainingOptions, TrainingRun, TwoLayer, hard_labels, train_students
 from softlabel.networks import soft_labels as soft_label_array
+from softlabel.networks.losses import SUM_TOLERANCE
+from softlabel.networks.optimizers import OPTIMIZERS
 from softlabel.networks.pgd import count_steps
+from softlabel.networks.softening import Softening
+from softlabel.networks.student_model import StudentModel
 from softlabel.networks.training_run import Weights
 from softlabel.numerics.array_files import read_array
 from softlabel.numerics.local_files import local_path
@@ -23,7 +30,8 @@ from softlabel.report.page import Table
 from softlabel.report.progress import step_progress
 from softlabel.report.result import ReportedResult
 from softlabel.studies.arguments import problem_from
-from softlabel.studies.doctor.records import RECORDS, write_records
+from softlabel.studies.doctor.records import write_records
+from softlabel.studies.run import RECORDS
 from softlabel.studies.signed_rows import two_classes
 from softlabel.teachers.agreement import check_order
 from softlabel.teachers.reading import log_probabilities
@@ -62,6 +70,8 @@ class TrainedStudents(ReportedResult):
         Width, seed, training error and test error of every network.
     seconds : float
         Time of the training.
+    chance_error : float
+        Share of test rows that the most frequent class misclassifies.
 
     Examples
     --------
@@ -79,6 +89,7 @@ class TrainedStudents(ReportedResult):
     networks: tuple[TwoLayer, ...]
     students: tuple[StudentErrors, ...]
     seconds: float
+    chance_error: float
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -91,14 +102,27 @@ class TrainedStudents(ReportedResult):
         return {width: [one for one in self.students if one.width == width] for width in widths}
 
     @property
-    def summary(self) -> list[str]:
-        """The mean errors of every width, in plain sentences."""
+    def warnings(self) -> list[str]:
+        """A sentence (without a full stop) for every width whose students learned nothing."""
+        errors = {width: np.mean([one.test_error for one in own]) for width, own in self.by_width.items()}
         return [
+            f"students of width {width} misclassify {error:.2%} of the test rows, and always predicting the most "
+            f"frequent class misclassifies {self.chance_error:.2%}: train for more epochs, or with another learning "
+            "rate"
+            for width, error in errors.items()
+            if error >= self.chance_error
+        ]
+
+    @property
+    def summary(self) -> list[str]:
+        """The mean errors of every width, and warnings, in plain sentences."""
+        lines = [
             f"{len(students)} students of width {width} on {self.labels} labels: mean test error "
             f"{np.mean([one.test_error for one in students]):.2%}, training error "
             f"{np.mean([one.train_error for one in students]):.2%}."
             for width, students in self.by_width.items()
         ]
+        return [*lines, *(f"Warning: {warning}." for warning in self.warnings)]
 
     @property
     def table(self) -> Table:
@@ -157,8 +181,8 @@ def train(
     seeds : int, default=5
         Number of students of each width.
     soft_labels : array, str or path, optional
-        A teacher's probabilities, an array or an NPY file with one row for each row of the data except official test
-        rows. Default: the students are trained on hard labels.
+        A teacher's probabilities of the second class or of both classes, an array or an NPY file with one row for each
+        row of the data except official test rows. Default: the students are trained on hard labels.
     student : Student, optional
         The other settings of the students: radius, learning rate, initialization, temperature, smoothing, activation.
         Its `seed` and `labels` are not used. Default: no projection, otherwise the defaults of `Student`.
@@ -171,7 +195,8 @@ def train(
     seed : int, default=0
         Seed of the split, of the order of rows, and of the first student.
     out : str or path, optional
-        Directory for the networks, and for records of the training that `doctor` examines.
+        Directory for the students, which `predict` and `load_model` read, and for records of the training, which
+        `doctor` examines. A directory of a training with other settings is refused.
 
     Returns
     -------
@@ -182,6 +207,8 @@ def train(
     ------
     DivergedError
         If the weights of a student become infinite or NaN.
+    InputError
+        If an argument is wrong, or `out` belongs to another run.
 
     See Also
     --------
@@ -201,23 +228,57 @@ def train(
     check_directory(out, folders=("students",), files=(RECORDS,))
     check_seed(seed)
     check_count(seeds, "seeds", most=MAX_SEEDS)
+    student = student or Student(width=8, radius=None)
+    student.check_sizes()
+    check_count(epochs, "epochs")
+    count_steps(1, epochs, batch_size)
+    if optimizer not in OPTIMIZERS:
+        raise unknown("optimizer", optimizer, OPTIMIZERS)
     problem = two_classes(problem_from(X, y, label=label, seed=seed))
     labels = {"hard": hard_labels(problem.train.signs)}
     if soft_labels is not None:
         labels["soft"] = _soft_labels(soft_labels, problem)
-    student = student or Student(width=8, radius=None)
     name = "hard" if soft_labels is None else "soft"
     widths = [student.width if width is None else width] if not isinstance(width, Sequence) else dict.fromkeys(width)
     students = [replace(student, width=m, seed=seed + k, labels=name) for m in widths for k in range(seeds)]
-    run = _train(problem, students, labels, epochs, batch_size, optimizer, seed, out)
-    errors = tuple(_errors(one.network, one.settings, problem) for one in run)
+    schedule = {"epochs": epochs, "batch_size": batch_size, "optimizer": optimizer}
+    settings = {} if out is None else _settings(problem, students, labels) | schedule
+    with nullcontext() if out is None else claim_run_dir(Path(out), settings):
+        run = _train(problem, students, labels, epochs, batch_size, optimizer, seed, out)
+        errors = tuple(_errors(one.network, one.settings, problem) for one in run)
+        if out is not None:
+            _save(Path(out), run, errors, problem)
+            path = write_records(out, students, labels, run=run, evaluation_errors=[one.test_error for one in errors])
+            log.info("students saved in %s, records of their training in %s", Path(out) / "students", path)
     networks = tuple(one.network for one in run)
-    if out is not None:
-        for network, one in zip(networks, errors, strict=True):
-            network.save(Path(out) / "students" / f"width{one.width}-seed{one.seed}.safetensors")
-        path = write_records(out, students, labels, run=run, evaluation_errors=[one.test_error for one in errors])
-        log.info("students saved in %s, records of their training in %s", Path(out) / "students", path)
-    return TrainedStudents(str(problem), name, epochs, networks, errors, run.seconds)
+    chance = float(1 - np.bincount(problem.test.y).max() / len(problem.test))
+    result = TrainedStudents(str(problem), name, epochs, networks, errors, run.seconds, chance)
+    for warning in result.warnings:
+        log.warning("%s", warning)
+    return result
+
+
+def _settings(problem: Problem, students: Sequence[Student], labels: Mapping[str, Labels]) -> dict[str, Any]:
+    """What a run directory belongs to, except how long and in which steps the students are trained."""
+    values = labels[students[0].labels].values
+    return {
+        **asdict(students[0]),
+        "data": problem.name,
+        "problem": problem.fingerprint,
+        "label_values": hashlib.sha256(np.ascontiguousarray(values).data).hexdigest()[:20],
+        "width": list(dict.fromkeys(one.width for one in students)),
+        "seeds": len({one.seed for one in students}),
+    }
+
+
+def _save(out: Path, run: TrainingRun, errors: Sequence[StudentErrors], problem: Problem) -> None:
+    """Write every student with its scaling and the names of its classes and columns."""
+    for one, scores in zip(run, errors, strict=True):
+        student = one.settings
+        softened = student.labels == "soft" and student.temperature_on == "labels"
+        softening = Softening(student.temperature if softened else 1.0, student.smoothing)
+        model = StudentModel(one.network, problem.scaler, problem.classes, problem.columns, softening)
+        model.save(out / "students" / f"width{scores.width}-seed{scores.seed}.safetensors")
 
 
 def _train(
@@ -231,7 +292,6 @@ def _train(
     out: str | Path | None,
 ) -> TrainingRun:
     """Train the students; where one diverges, that is recorded in `out`."""
-    check_count(epochs, "epochs")
     steps = count_steps(len(problem.train), epochs, batch_size)
     with step_progress("training", steps) as progress:
 
@@ -270,6 +330,13 @@ def _soft_labels(values: Any, problem: Problem) -> Labels:
         f"{name} must have one row for each of the {len(full):,} rows of the data except official test rows, got "
         f"{count:,}",
     )
+    if values.ndim == 2 and values.shape[1] == 2:
+        off = np.abs(values.sum(axis=1) - 1)
+        row = int(off.argmax())
+        require(
+            off[row] <= SUM_TOLERANCE, f"{name} of a row must sum to 1, got {values[row].tolist()} in row {row + 1}"
+        )
+        values = values[:, 1]
     labels = soft_label_array(values[np.searchsorted(full, problem.train.rows)])
     if labels.values.ndim == 1:
         logits = log_probabilities(np.stack([1 - labels.values, labels.values], axis=1))

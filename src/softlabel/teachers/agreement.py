@@ -28,7 +28,7 @@ COLLAPSED = 0.99
 
 def learning_rows(problem: Problem) -> np.ndarray:
     """Rows whose labels may be looked at: those of the training and validation parts."""
-    return np.concatenate([problem.train.rows, problem.validation.rows])
+    return np.concatenate([problem.parts["train"], problem.parts["validation"]])
 
 
 def check_order(

@@ -90,7 +90,7 @@ class BoostedTrees:
         return fitted_parameters(self.model) or 0
 
     def __str__(self) -> str:
-        return f"boosted trees ({self.rounds} rounds)"
+        return f"boosted trees ({self.rounds} round{'s' if self.rounds != 1 else ''})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.problem import Problem
-from softlabel.errors import InputError, quoted, require
+from softlabel.errors import InputError, counted, quoted, require
 from softlabel.teachers.agreement import learning_rows, refuse_swapped
 from softlabel.teachers.predictions import TeacherPredictions, call_milliseconds
 from softlabel.teachers.reading import decide_reading, input_order
@@ -98,7 +98,8 @@ def _inputs_for(
         return lambda table: np.asarray(source) if table is None else table, ()
     own = [str(column) for column in own]
     require(
-        len(own) == dimension or names is not None, f"{name} learned from {len(own)} columns, the data have {dimension}"
+        len(own) == dimension or names is not None,
+        f"{name} learned from {counted(len(own), 'column')}, the data have {dimension}",
     )
     if names is None:
         remark = f"the data's columns have no names: they are taken in the order of the teacher's ({quoted(own)})"

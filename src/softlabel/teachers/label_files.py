@@ -12,7 +12,7 @@ from softlabel.data.class_names import plain_name
 from softlabel.data.frames import read_column, read_frame
 from softlabel.data.problem import Problem
 from softlabel.data.table_files import is_number
-from softlabel.errors import InputError, quoted, require, short
+from softlabel.errors import InputError, counted, quoted, require, short
 from softlabel.numerics.array_files import read_array
 from softlabel.teachers.agreement import check_order, learning_rows
 from softlabel.teachers.predictions import TeacherPredictions
@@ -118,8 +118,8 @@ def _other_columns(frame: "polars.DataFrame", classes: Sequence[str], id_column:
     fits = len(columns) == len(classes) or (len(classes) == 2 and len(columns) == 1)
     require(
         fits,
-        f"{name} has {len(columns)} columns ({quoted(columns)}), the data {len(classes)} classes: name one column "
-        f"after each class ({quoted(classes)}){hint}",
+        f"{name} has {counted(len(columns), 'column')} ({quoted(columns)}), the data {len(classes)} classes: name one "
+        f"column after each class ({quoted(classes)}){hint}",
     )
     return columns
 
@@ -167,11 +167,11 @@ def _by_position(problem: Problem, rows: int, name: str) -> tuple[np.ndarray, np
     fitting = [(known, places) for expected, known, places in possible if expected and rows == expected]
     if fitting:
         same = all(np.array_equal(a, first) for each in fitting for a, first in zip(each, fitting[0], strict=True))
-        require(same, f"{name} has {rows:,} rows, which fit the data in two ways: match them by `id_column`")
+        require(same, f"{name} has {counted(rows, 'row')}, which fit the data in two ways: match them by `id_column`")
         return fitting[0]
     wanted = " or ".join(dict.fromkeys(f"{expected:,}" for expected, _, _ in possible if expected))
     raise InputError(
-        f"{name} has {rows:,} rows, the data {wanted}: it needs one row for each, or match them by `id_column`"
+        f"{name} has {counted(rows, 'row')}, the data {wanted}: it needs one row for each, or match them by `id_column`"
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.class_names import match_names, number_name, plain_name, rule_of
-from softlabel.errors import InputError, quoted, require
+from softlabel.errors import InputError, counted, quoted, require
 
 KINDS = ("logits", "probabilities")
 SUM_TOLERANCE = 1e-3  # label files hold rounded numbers
@@ -81,7 +81,7 @@ class TeacherReading:
         table, rows = _finite_table(numbers, self.classes, name, rows)
         require(
             table.shape[1] == len(self.columns),
-            f"{name}: predictions have {table.shape[1]} columns, earlier ones had {len(self.columns)}",
+            f"{name}: predictions have {counted(table.shape[1], 'column')}, earlier ones had {len(self.columns)}",
         )
         probabilities = self.kind == "probabilities"
         if probabilities:
@@ -235,9 +235,12 @@ def _finite_table(numbers: Any, classes: int, name: str, rows: np.ndarray | None
     table = table[:, None] if table.ndim == 1 else table
     require(table.ndim == 2, f"{name}: predictions must be one row of numbers per input row, got shape {table.shape}")
     rows = np.arange(len(table)) if rows is None else rows
-    require(len(table) == len(rows), f"{name}: predictions have {len(table):,} rows for {len(rows):,} input rows")
+    require(
+        len(table) == len(rows),
+        f"{name}: predictions have {counted(len(table), 'row')} for {counted(len(rows), 'input row')}",
+    )
     fits = table.shape[1] == classes or (classes == 2 and table.shape[1] == 1)
-    require(fits, f"{name}: predictions have {table.shape[1]} columns, the data have {classes} classes")
+    require(fits, f"{name}: predictions have {counted(table.shape[1], 'column')}, the data have {classes} classes")
     for wrong, fault in (
         (~np.isfinite(table), "are not finite"),
         (np.abs(table) > LARGEST_LOGIT, f"beyond ±{LARGEST_LOGIT:g} cannot be logits"),

@@ -10,7 +10,7 @@ import numpy as np
 from softlabel.data.arrays import number_table
 from softlabel.data.problem import Problem
 from softlabel.data.table_files import read_columns
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, counted, require
 from softlabel.numerics.local_files import local_path, require_regular_file
 from softlabel.teachers.label_files import SUFFIXES, read_labels
 from softlabel.teachers.pieces import PieceStore, without_keeping
@@ -184,7 +184,7 @@ def read_unlabeled(path: Path, problem: Problem, drop: Sequence[str] = ()) -> np
     table = read_columns(path, problem.columns, drop)
     require(
         table.shape[1] == problem.X.shape[1],
-        f"unlabeled rows '{path}' have {table.shape[1]} columns, the data have {problem.X.shape[1]}",
+        f"unlabeled rows '{path}' have {counted(table.shape[1], 'column')}, the data have {problem.X.shape[1]}",
     )
     if not np.isfinite(table).all():
         row = int(np.argwhere(~np.isfinite(table))[0][0])

@@ -14,7 +14,7 @@ from torch import nn
 from softlabel.data import load
 from softlabel.errors import InputError
 from softlabel.networks.deep import CachedLogits, DeepTraining, FeatureMatch, Objective, build_network
-from softlabel.studies.distill import DistillOptions, distill, image_parts, train_teacher
+from softlabel.studies.distill import DistillOptions, TeacherScores, distill, image_parts, train_teacher
 from softlabel.studies.distill.teacher import open_teacher
 
 TRAINING = DeepTraining(epochs=1, precision="float32")
@@ -189,8 +189,11 @@ def test_student_and_teacher_are_compared():
     for teacher, own, smaller in ((large, small, True), (small, large, False)):
         result = distill(PROBLEM, teacher, own, training=TRAINING, options=DistillOptions(progress=False))
         assert result.size.smaller is smaller
-        assert bool(result.warnings) is not smaller
+        assert any("is not smaller than the teacher" in line for line in result.warnings) is not smaller
         assert any("is not smaller than the teacher" in line for line in result.summary) is not smaller
+        for accuracy, worse in ((0.0, True), (1.0, False), (None, False)):
+            result.teacher = TeacherScores(accuracy)
+            assert any("the teacher is worse than a student without it" in line for line in result.summary) is worse
 
 
 def test_a_teacher_is_trained_with_checkpoints(tmp_path):

@@ -16,11 +16,17 @@ def test_findings_are_sorted_and_shown():
         ("misaligned labels", 0.0), ("hard labels", 2.0), ("hard labels", 0.0), ("constant columns", 0.0),
     ]  # fmt: skip
     assert repr(result) == "<Examination: 3 mistakes, 1 hint.>"
-    assert "evidence  rows 1,200, share 0.25" in str(result)
+    assert "evidence  rows: 1,200; share: 0.25" in str(result)
     assert result.to_dict()["findings"][0] == result.findings[0].to_dict()
     html = result._repr_html_()
     assert "<strong>3 mistakes, 1 hint.</strong>" in html
-    assert "file &lt;a&gt;.csv" in html
+    assert "file: &lt;a&gt;.csv" in html
+    assert '<table class="prose">' in html
+
+
+def test_counts_of_evidence_are_read_with_their_total():
+    one = Finding("rows twice", "mistake", {}, {"rows that occur before": 2, "of": 10, "the first": "rows 1 and 3"}, "")
+    assert "rows that occur before: 2 of 10; the first: rows 1 and 3" in str(one)
 
 
 def test_nothing_to_report():

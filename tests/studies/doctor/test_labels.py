@@ -239,7 +239,7 @@ def test_labels_beside_an_archive(tmp_path):
     [
         (np.full((200, 4), 0.25), "has shape"),
         (np.full((200, 3), np.nan), "not finite"),
-        (pl.DataFrame({"u": ["a"] * 200}), "columns"),
+        (pl.DataFrame({"u": ["a"] * 200}), "has 1 column"),
         (np.array(["a"] * 200), "must be numbers"),
     ],
 )

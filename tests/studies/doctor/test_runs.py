@@ -116,6 +116,7 @@ def test_the_best_learning_rate_at_the_edge_is_a_hint(tmp_path, digits):
     assert hint.evidence["best learning rate"] == 0.01
     assert hint.where["arm"] == "hard"
     assert "largest that was tried" in hint.remedy
+    assert "train for more epochs" in hint.remedy, "no option changes the learning rates of a verdict"
     tried = [{"stage": "choose", "learning_rate": rate} for rate in (0.0005, 0.05, 5.0)]
     assert "learning rate at the edge" not in names(write_run(tmp_path / "wide", digits, tried), "hint")
 

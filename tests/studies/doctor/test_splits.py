@@ -227,8 +227,8 @@ def test_archives_and_arrays(tmp_path):
         (["notes.txt"], {"label": "kind"}, "ends in '.txt'"),
         (["empty.csv"], {"label": "kind"}, "empty"),
         (["one.csv"], {"label": "kind"}, "one class only"),
-        (["gap.csv"], {"label": "kind"}, "missing values"),
-        (["train.csv", "gap.csv"], {"label": "kind"}, "missing values"),
+        (["gap.csv"], {"label": "kind"}, "missing value"),
+        (["train.csv", "gap.csv"], {"label": "kind"}, "missing value"),
         ([], {}, "paths must name a run directory or files"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,28 @@ def test_a_planned_width_is_confirmed_by_fresh_students(rings):
         assert planned["attempts"][-1]["confirmed"]
         assert planned["accuracy"]["mean"] > 0.9
         assert planned["parameters"] == planned["width"] * (2 + 3 + 1) + 3
+
+
+def test_widths_that_were_not_confirmed_are_named(monkeypatch, rings, capsys):
+    from softlabel.cli.plan import _show
+    from softlabel.studies.plan.page import plan_page
+
+    for arm in ("hard", "soft"):
+        attempts = [(rings.arms[arm].width - 2, 59, 62, False), (rings.arms[arm].width, 62, 62, True)]
+        monkeypatch.setitem(rings.arms, arm, replace(rings.arms[arm], attempts=attempts))
+    failed = rings.soft.width - 2
+    assert f"failed this confirmation: {failed} neurons, 59 of 62 (at least 61 of 62 must reach the target)" in str(
+        rings
+    )
+    _show(rings.to_dict())
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert any(line[:1] == [str(failed)] and line[-2:] == ["59/62", "✗"] for line in printed)
+    assert any(line[:1] == [str(rings.soft.width)] and line[-2:] == ["62/62", "✓"] for line in printed)
+    (table,) = plan_page(rings).extra_tables
+    rows = {(row[0].text, row[1].text): row[-1] for row in table.cells}
+    assert rows["soft", str(failed)].text == "59 of 62"
+    assert rows["soft", str(failed)].lines == ["not confirmed"]
+    assert rows["soft", str(rings.soft.width)].tone == "good"
 
 
 def test_the_curve_rises_and_small_widths_fail(rings):

@@ -36,3 +36,7 @@ def test_facts_do_not_depend_on_the_clock(classes, monkeypatch):
     assert facts[0] == facts[1]
     assert 0 < facts[0]["gamma_lower"] <= facts[0]["gamma_upper"] < 0.5
     assert facts[0]["classes"] == (1 if classes == 2 else 3)
+    assert (
+        f"the width that theory proves sufficient is at least {facts[0]['widths']['soft']:,} neurons"
+        in facts[0]["says"]
+    )

@@ -132,6 +132,29 @@ def test_a_run_that_was_interrupted_ends_as_one_that_was_not(tmp_path):
         assert again[key] == whole[key]
 
 
+def test_the_figure_shows_every_look_and_the_equivalence_range(tmp_path):
+    from softlabel.report.drawing import chart_figure
+    from softlabel.studies.verdict.page import verdict_page
+
+    found = verdict(NOISY.inputs, NOISY.labels, NOISY.truth, out=tmp_path, **(QUICK | {"seeds": 4}))
+    (chart,) = verdict_page(found).charts
+    gap, students = chart.panels
+    assert (list(gap.series[0].low), list(gap.series[0].high)) == ([found.gap.low], [found.gap.high])
+    assert gap.series[0].marks  # one look has an interval, too
+    assert gap.band == (-0.5, 0.5)
+    for k, series in enumerate(students.series):
+        places = students.positions(series)
+        assert len(set(places)) == 4
+        assert np.mean(places) == pytest.approx(k)
+        assert max(abs(place - k) for place in places) < 0.3
+    bottom, top = chart_figure(chart).axes[0].get_ylim()
+    assert bottom < min(found.gap.low, -0.5)
+    assert top > max(found.gap.high, 0.5)
+    page = found.report.read_text()
+    assert '"y0":-0.5' in page
+    assert '"y1":0.5' in page
+
+
 def test_the_page_is_rebuilt_without_the_data(tmp_path):
     settings = QUICK | {"seeds": 2}
     found = verdict(NOISY.inputs, NOISY.labels, NOISY.truth, out=tmp_path / "run", **settings)
@@ -159,6 +182,18 @@ def test_too_few_test_rows_are_said_at_once(tmp_path, caplog):
     found = verdict(few.inputs, few.labels, few.truth, out=tmp_path / "few", **QUICK)
     assert caplog.messages[0].startswith("60 test rows")
     assert found.to_dict()["test_rows"]["rows"] == 60
+
+
+def test_the_warning_before_the_run_does_not_depend_on_the_number_of_seeds(tmp_path, caplog):
+    def teacher(inputs):
+        raise RuntimeError("the warning comes first")
+
+    few = Toy(rows=300)
+    for seeds in (2, 8, 40):
+        with pytest.raises(InputError, match="comes first"):
+            verdict(few.inputs, few.labels, teacher, out=tmp_path / str(seeds), **(QUICK | {"seeds": seeds}))
+    (message,) = {line for line in caplog.messages if "test rows" in line}
+    assert "whatever the number of seeds" in message
 
 
 @pytest.mark.parametrize(
@@ -299,9 +334,9 @@ def test_one_answer_names_one_number_of_test_rows(tmp_path, metric, assumption, 
     assert assumption in before[0]
     assert assumption not in str(found)
     assert not any("test rows" in warning for warning in found.to_dict()["warnings"])
-    numbers = set(re.findall(r"about ([\d,]+) test rows", str(found) + found.report.read_text()))
+    numbers = set(re.findall(r"at least ([\d,]+) test rows and ([\d,]+) seeds", str(found) + found.report.read_text()))
     needed = found.to_dict()["test_rows_needed"]
-    assert numbers == (set() if needed is None else {f"{needed:,}"})
+    assert numbers == (set() if needed is None else {(f"{needed:,}", f"{found.analysis.seeds:,}")})
     assert found.to_dict()["test_rows"]["rows"] == 60
     assert found.to_dict()["test_rows"]["half_width"] >= 0
     assert (found.verdict == "undecided") == (needed is not None or found.to_dict()["runs_needed"] is not None)

@@ -14,7 +14,6 @@ import numpy as np
 from softlabel.errors import InputError, unknown
 from softlabel.memory import check_memory
 from softlabel.networks import Labels, Student, TrainingOptions, TwoLayer, Weights, hard_labels, train_students
-from softlabel.networks.initialization import check_init
 from softlabel.ranges import check_count
 from softlabel.report.progress import step_progress
 from softlabel.studies.audit.result import Audit
@@ -22,7 +21,7 @@ from softlabel.studies.margin import search_margin
 from softlabel.studies.signed_rows import SignedRows, signed_rows
 from softlabel.teachers import KernelLimitTeacher
 from softlabel.theory import bounds
-from softlabel.theory.bounds.setting import check_epsilon
+from softlabel.theory.bounds.setting import check_epsilon, check_width
 from softlabel.theory.invariants import Invariants
 from softlabel.theory.projected_run import Run, check_run
 
@@ -129,10 +128,10 @@ def audit(
     options = options or AuditOptions()
     if arm not in ARMS:
         raise unknown("arm", arm, ARMS)
+    check_width(width)
     data = signed_rows(X, y, label=label, rows=rows, seed=seed)
     n, d = data.X.shape
     check_epsilon(options.epsilon)
-    check_init("symmetric", width)
     check_run(arm, radius, learning_rate, n=n, kappa=options.kappa, delta=options.delta)
     student = Student(width=width, seed=seed, labels=arm, radius=radius, learning_rate=learning_rate or 1.0)
     check_count(iterations, "iterations")
@@ -164,7 +163,8 @@ def audit(
     )
     invariants = _train(run, replace(student, radius=radius, learning_rate=learning_rate), logits, iterations)
     checks, counts = tuple(invariants.checks()), tuple(invariants.counts())
-    return Audit(arm, width, iterations, radius, learning_rate, gamma, checks, counts, invariants.certificate())
+    return Audit(arm, width, iterations, radius, learning_rate, gamma, checks, counts, invariants.certificate(),
+                 _sufficient_width(arm, gamma, n, options))  # fmt: skip
 
 
 def _teacher(
@@ -214,6 +214,16 @@ def _refined(arm: str, gamma: float, n: int, options: AuditOptions) -> tuple[flo
             f"no radius and learning rate for these settings: {required.note}; set `radius` and `learning_rate`"
         )
     return required.radius, required.learning_rate
+
+
+def _sufficient_width(arm: str, gamma: float, n: int, options: AuditOptions) -> float | None:
+    """The width from which on the refined theorem proves R^t(W̄) ≤ θβ; None without a positive margin."""
+    if gamma <= 0:
+        return None
+    gamma, epsilon, delta = min(gamma, 0.5), options.epsilon, options.delta
+    if arm == "soft":
+        return bounds.soft_width(gamma, epsilon, n, delta, kappa=options.kappa, family="refined")
+    return bounds.hard_width(gamma, epsilon, n, delta, family="refined")
 
 
 def _target_loss(arm: str, gamma: float, options: AuditOptions) -> float | None:

@@ -8,8 +8,6 @@ from softlabel.report.page import Cell, Table
 from softlabel.report.result import ReportedResult
 from softlabel.theory.invariants import Certificate, Check, Count
 
-FINEST = 1e-18  # exact equalities and failures are drawn here
-
 
 @dataclass(frozen=True, repr=False)
 class Audit(ReportedResult):
@@ -32,6 +30,8 @@ class Audit(ReportedResult):
         Statements that hold with high probability over the initialization.
     certificate : Certificate
         The bound on the mean loss that the training itself proves, and the measured mean loss.
+    sufficient_width : float or None
+        Neurons from which on the theorem proves R^t(W̄) ≤ θβ with high probability; None without a positive margin.
 
     Examples
     --------
@@ -53,6 +53,7 @@ class Audit(ReportedResult):
     checks: tuple[Check, ...]
     counts: tuple[Count, ...]
     certificate: Certificate
+    sufficient_width: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -83,7 +84,7 @@ class Audit(ReportedResult):
     @property
     def summary(self) -> list[str]:
         """What the checks found, in plain sentences."""
-        state = "all checks hold" if self.holds else f"these checks fail: {', '.join(self.failed)}"
+        state = "all deterministic checks hold" if self.holds else f"these checks fail: {', '.join(self.failed)}"
         certificate = self.certificate
         lines = [
             f"{self.arm} labels, {self.width} neurons, {self.steps} steps: {state}.",
@@ -93,11 +94,24 @@ class Audit(ReportedResult):
         if certificate.error_bound is not None:
             bound = f"{certificate.error_bound:.4g}" if certificate.error_bound < 1 else "1 (no information)"
             lines.append(f"Mean training error ≤ {bound}; measured: {certificate.error_measured:.4g}.")
+        else:
+            reason = "not positive: the teacher misclassifies at least one row" if self.gamma <= 0 else "too small"
+            lines.append(
+                f"Warning: the margin of the labels is {self.gamma:.3g}, {reason}. Theory then bounds no training "
+                "error, so the check R ≤ R^KL/ψ(κγ), the statement R^t(W̄) ≤ θβ and the bound on the mean training "
+                "error are missing here. Use a teacher that was computed on these rows, e.g. by the audit itself."
+            )
+        exceeded = any(count.name == "comparison" and not count.holds for count in self.counts)
+        if exceeded and self.sufficient_width is not None and self.width < self.sufficient_width:
+            lines.append(
+                "R^t(W̄) ≤ θβ is exceeded, which contradicts no theorem: the width that theory proves sufficient is "
+                f"{self.sufficient_width:,} neurons, and this student has {self.width:,}."
+            )
         return lines
 
     @property
     def table(self) -> Table:
-        """The deterministic checks at their worst steps."""
+        """The deterministic checks at their worst steps, and the statements that hold with high probability."""
         rows = [
             [
                 check.formula,
@@ -107,17 +121,28 @@ class Audit(ReportedResult):
             ]
             for check in self.checks
         ]
-        about = "Inequalities that hold at every step for any initialization."
+        for count in self.counts:
+            state = "holds in all cases" if count.holds else f"exceeded in {count.failed:,} of {count.cases:,} cases"
+            rows.append([count.formula, f"{count.worst:.2e}", "–", state])
+        about = (
+            f"The first {len(self.checks)} rows hold at every step for any initialization, the others with high "
+            "probability over the initialization at sufficient width."
+        )
         return Table("Checks", about, ["", "worst left − right", "at step", ""], rows)
 
     @property
     def chart(self) -> Chart:
         """How far each check stayed from failing at its worst step."""
-        names = [check.name for check in self.checks]
-        distances = [max(check.allowance - check.worst, FINEST) for check in self.checks]
-        series = [Series("right − left + allowance for rounding", names, distances, role="soft", marks=True)]
-        if failed := {check.name: FINEST for check in self.checks if not check.holds}:
-            series.append(Series("fails", list(failed), list(failed.values()), role="hard", marks=True))
+        spare = {check.name: check.allowance - check.worst for check in self.checks}
+        sides = {"right − left + allowance for rounding": (1, "soft"), "fails by": (-1, "hard")}
+        series = []
+        for name, (sign, role) in sides.items():
+            distances = {check: sign * distance for check, distance in spare.items() if sign * distance > 0}
+            if distances:
+                series.append(Series(name, list(distances), list(distances.values()), role=role, marks=True))
         title = f"{self.arm} labels, {self.width} neurons, {self.steps} steps"
+        exact = [name for name, distance in spare.items() if distance == 0]  # not on a logarithmic axis
+        if exact:
+            title += f"; exactly equal: {', '.join(exact)}"
         panel = Panel(title, series, "", "distance from failure", log_y=True)
         return Chart("audit", "Worst step of each check", "", [panel])

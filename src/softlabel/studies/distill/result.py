@@ -183,8 +183,14 @@ class Distillation(ReportedResult):
 
     @property
     def warnings(self) -> list[str]:
-        warning = self.size.warning()
-        return [] if warning is None else [warning]
+        warning, teacher, hard = self.size.warning(), self.teacher.accuracy, self.arms["hard"].accuracy
+        warnings = [] if warning is None else [warning]
+        if teacher is not None and teacher < hard:
+            warnings.append(
+                f"the teacher is worse than a student without it: {teacher:.2%} of the test images correct, the "
+                f"student on hard labels {hard:.2%}; train the teacher for more epochs, or use another one"
+            )
+        return warnings
 
     def to_dict(self) -> dict[str, Any]:
         return {

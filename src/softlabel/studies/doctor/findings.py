@@ -173,7 +173,7 @@ class Examination:
             for finding in self.findings
         ]
         about = "; ".join(map(printable, self.examined))
-        table = Table("Findings", about, ["finding", "where", "evidence", "remedy"], rows)
+        table = Table("Findings", about, ["finding", "where", "evidence", "remedy"], rows, prose=True)
         return result_html(self.headline, table=table if rows else None)
 
 
@@ -182,7 +182,9 @@ def _count(number: int, what: str) -> str:
 
 
 def _words(named: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {_word(value)}" for name, value in named.items() if value is not None)
+    """Names and values as text, for example "mistakes: 3 of 5; first in row: 2"."""
+    parts = [f"{name}: {_word(value)}" for name, value in named.items() if value is not None]
+    return "; ".join(parts).replace("; of: ", " of ")
 
 
 def _word(value: Any) -> str:

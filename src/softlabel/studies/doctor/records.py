@@ -14,9 +14,9 @@ from softlabel.networks import Labels, Student, TrainingRun
 from softlabel.numerics.files import write_text
 from softlabel.numerics.local_files import require_regular_file
 from softlabel.studies.doctor.courses import Course, CourseGroup
+from softlabel.studies.run import RECORDS
 from softlabel.studies.table1.training import on_the_ball
 
-RECORDS = "records.json"
 BEYOND = 1e30  # stands for a loss that is not finite
 _GROUPED = ("labels", "width", "learning_rate", "temperature", "smoothing", "radius")
 _CAN_DIE = "relu"  # the only activation whose neurons can be inactive

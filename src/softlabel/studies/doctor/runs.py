@@ -18,10 +18,10 @@ from softlabel.lab.ledger import LedgerError
 from softlabel.networks.optimizers import SCHEDULES
 from softlabel.studies.doctor.courses import Course, CourseGroup, median
 from softlabel.studies.doctor.findings import Finding
-from softlabel.studies.doctor.records import RECORDS, read_records, record_groups
+from softlabel.studies.doctor.records import read_records, record_groups
 from softlabel.studies.doctor.signatures import examine_group
 from softlabel.studies.registry import PAPER_STUDIES, STUDIES
-from softlabel.studies.run import open_ledger, reading
+from softlabel.studies.run import RECORDS, open_ledger, reading, without_ledger
 
 CHOICE, LADDER = "choose", "search"
 _GROUPED = ("stage", "arm", "width", "learning_rate", "temperature", "smoothing", "radius")
@@ -50,7 +50,8 @@ def examine_run(run_dir: Path) -> tuple[str, list[Finding]]:
         description, findings = _examine_records(run_dir)
     else:
         raise InputError(
-            f"'{run_dir}' is not a run directory: it has neither {LEDGER} (verdict, plan, reproduce) nor {RECORDS} "
+            without_ledger(run_dir)
+            or f"'{run_dir}' is not a run directory: it has neither {LEDGER} (verdict, plan, reproduce) nor {RECORDS} "
             "(train); `softlabel results list` shows runs"
         )
     return description, [replace(one, where={"run": str(run_dir), **one.where}) for one in _merged(findings)]
@@ -201,7 +202,11 @@ def _edges(rows: list[dict[str, Any]]) -> Iterator[Finding]:
         gain = scores[best] - scores[neighbor]
         if len(etas) == 2 and gain < EDGE_GAIN:
             continue
-        side, beyond = ("smallest", best / 3) if best == etas[0] else ("largest", best * 3)
+        side, change, beyond, instead = (
+            ("smallest", "smaller", best / 3, "use larger batches")
+            if best == etas[0]
+            else ("largest", "larger", best * 3, "train for more epochs")
+        )
         where = {"stage": CHOICE, "arm": arm, "width": width}
         evidence = {
             "best learning rate": best,
@@ -209,7 +214,10 @@ def _edges(rows: list[dict[str, Any]]) -> Iterator[Finding]:
             "its score": scores[best],
             f"score of {neighbor:g}": scores[neighbor],
         }
-        remedy = f"the best learning rate is the {side} that was tried: extend the range, e.g. to {beyond:.2g}"
+        remedy = (
+            f"the best learning rate is the {side} that was tried, and a {change} one, e.g. {beyond:.2g}, may be "
+            f"better; the range is fixed here, so {instead} instead"
+        )
         yield Finding("learning rate at the edge", "hint", where, evidence, remedy, gain)
 
 

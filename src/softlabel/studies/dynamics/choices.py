@@ -138,10 +138,15 @@ def _sentences(rows: Sequence[dict[str, Any]]) -> list[str]:
     errors = [math.hypot(row["direct, twice as long"]["half_width"], row["two stages"]["half_width"]) for row in rows]
     better = sum(gap > error for gap, error in zip(gaps, errors, strict=True))
     worse = sum(gap < -error for gap, error in zip(gaps, errors, strict=True))
+    compared = (
+        f"is smaller than that of direct training at {better} of {len(rows)} sizes and larger at {worse}"
+        if better or worse
+        else "differs from that of direct training by no more than sampling error at every size"
+    )
     return [
         f"(1 − m/m̄) S² is the mean over choices at {inside} of {len(rows)} sizes, within sampling error.",
         "Choosing in two stages leaves the same error as choosing once; the errors do not multiply (section 7.4.1).",
-        f"With equally many steps, two stages end better at {better} and worse at {worse} of {len(rows)} sizes.",
+        f"After equally many steps, the error of two stages {compared}.",
     ]
 
 

@@ -135,8 +135,8 @@ class DynamicsResult(ReportedResult):
         curve = self.curve
         x = [row["iteration"] for row in curve]
         series = [
-            Series("simulated", x, [row["simulated"] for row in curve], role="soft"),
-            Series("predicted by the kernel", x, [row["predicted"] for row in curve], role="hard", dashed=True),
+            Series("predicted by the kernel", x, [row["predicted"] for row in curve], role="hard"),
+            Series("simulated", x, [row["simulated"] for row in curve], role="soft", marks=True),
         ]
         panel = Panel(f"{self.problem.units} units", series, "iterations", "mean (y − f)²")
         caption = "Mean squared error on the training rows."

@@ -103,13 +103,13 @@ def width_sweep(
     by_name = {name: [row for row in rows if row["activation"] == name] for name in activations}
     powers = {name: fitted_power(own) for name, own in by_name.items()}
     series = [
-        _banded(f"{name}: m^{powers[name]:.2f}", widths, own, "width", "deviation", role)
+        _banded(f"{name}: {_power_of_m(powers[name])}", widths, own, "width", "deviation", role)
         for (name, own), role in zip(by_name.items(), ("soft", "hard"), strict=False)
     ]
     guide = [series[0].y[0] * (widths[0] / m) ** 0.5 for m in widths]
-    series.append(Series("m^−½, for comparison", list(widths), guide, role="paper", dashed=True))
+    series.append(Series("1/√m, for comparison", list(widths), guide, role="paper", dashed=True))
     setting = f"{len(x)} rows, λ = {student.strength:g}"
-    panel = Panel(setting, series, "units m", "deviation / ‖f(0) − y‖", log_x=True, log_y=True)
+    panel = Panel(setting, series, "units m", "deviation / ‖f(0) − y‖", log_x=True, log_y=True, ticks=widths)
     return Sweep(
         rows,
         {"powers": powers},
@@ -119,7 +119,7 @@ def width_sweep(
             [f"{m:,}", *(f"{mean_at(own, 'width', m, 'deviation'):.2e}" for own in by_name.values())]
             for m in widths
         ],
-        [f"{name}: falls like m^{power:.2f} (theory: m^−0.5 or faster)." for name, power in powers.items()],
+        [f"{name}: falls like {_power_of_m(power)} (theory: like 1/√m or faster)." for name, power in powers.items()],
         Chart("kernel-deviation", "Kernel prediction against simulation",
               f"Largest deviation along the run; bands from the smallest to the largest of {SEEDS} seeds.", [panel]),
     )  # fmt: skip
@@ -171,13 +171,19 @@ def _strength_line(rows: Sequence[dict[str, Any]], strength: float) -> list[str]
 
 
 def _strength_chart(rows: Sequence[dict[str, Any]], strengths: Sequence[float], setting: str) -> Chart:
-    finite = [strength for strength in strengths if 0 < strength < math.inf]
     timed = [strength for strength in strengths if strength < math.inf]
     poles, errors = ([mean_at(rows, "strength", s, name) for s in timed] for name in ("slowest_pole", "error"))
+    infinite = []
+    if math.inf in strengths:  # its poles refer to the time λt
+        error = mean_at(rows, "strength", None, "error")
+        infinite = [Series("λ = ∞, error only", [min(poles), max(poles)], [error, error], role="extra", dashed=True)]
+    names = {None if math.isinf(s) else s: "∞" if math.isinf(s) else f"{s:g}" for s in strengths}
+    named = [row | {"strength": names[row["strength"]]} for row in rows]
+    printed = _banded("as printed", [*names.values()], named, "strength", "printed_error", "paper")
     panels = [
         Panel(
             f"each point is one λ, joined from {min(timed):g} to {max(timed):g}",
-            [Series("true limit", poles, errors, role="soft")],
+            [Series("true limit", poles, errors, role="soft"), *infinite],
             "slowest active pole (faster →)",
             "mean (y − f)² at the end",
             log_x=True,
@@ -185,12 +191,11 @@ def _strength_chart(rows: Sequence[dict[str, Any]], strengths: Sequence[float], 
         Panel(
             setting,
             [
-                _banded("true limit", finite, rows, "strength", "error", "soft"),
-                _banded("as printed", finite, rows, "strength", "printed_error", "paper", dashed=True),
+                _banded("true limit", [*names.values()], named, "strength", "error", "soft"),
+                replace(printed, low=None, high=None, marks=True),
             ],
             "λ",
             "mean (y − f)² at the end",
-            log_x=True,
         ),
     ]
     caption = f"Means of {SEEDS} seeds; bands from smallest to largest."
@@ -259,6 +264,11 @@ def fitted_power(rows: Sequence[dict[str, Any]]) -> float:
     """The power of m with which deviations decrease, by least squares on logarithmic scales."""
     widths, deviations = (np.log([row[name] for row in rows]) for name in ("width", "deviation"))
     return float(np.polyfit(widths, deviations, 1)[0])
+
+
+def _power_of_m(power: float) -> str:
+    """A power of m, such as m⁻⁰·⁸⁷."""
+    return "m" + f"{power:.2f}".translate(str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·"))
 
 
 def mean_at(rows: Sequence[dict[str, Any]], key: str, value: Any, name: str) -> float:

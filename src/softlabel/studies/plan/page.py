@@ -81,16 +81,30 @@ def _plan_table(plan: "Plan") -> Table:
 
 
 def _curve_table(plan: "Plan") -> Table:
+    """Every width that was tried: its students of the search and the fresh ones of its confirmation."""
+    rows: list[list[Cell | str]] = []
+    for arm in ARMS:
+        planned = plan.arms[arm]
+        searched = {point.width: point for point in plan.points(arm)}
+        tried = {width: attempt for width, *attempt in planned.attempts}
+        for width in sorted(searched.keys() | tried):
+            row: list[Cell | str] = [arm, str(width), "–", "–", "–", "–", "–"]
+            if (point := searched.get(width)) is not None:
+                row[2:6] = [f"{point.parameters:,}", _interval(plan, point.accuracy),
+                            f"{point.reached} of {point.students}", f"{point.limit:.4f}"]  # fmt: skip
+            elif width == planned.width:
+                row[2:4] = [f"{planned.parameters:,}", _interval(plan, planned.accuracy)]
+            if width in tried:
+                reached, of, passed = tried[width]
+                row[6] = Cell(f"{reached} of {of}", *(("confirmed", "good") if passed else ("not confirmed", "bad")))
+            rows.append(row)
     return Table(
-        "Every width of the search",
-        f"The tolerance limit is what {plan.settings.share:.0%} of students exceed, with the stated confidence.",
-        ["", UNITS[plan.settings.family], "parameters", "accuracy", "reached", "tolerance limit"],
-        [
-            [point.arm, str(point.width), f"{point.parameters:,}", _interval(plan, point.accuracy),
-             f"{point.reached} of {point.students}", f"{point.limit:.4f}"]
-            for point in plan.curve
-        ],
-    )  # fmt: skip
+        "Every width that was tried",
+        f"The tolerance limit is what {plan.settings.share:.0%} of students exceed, with the stated confidence. Widths "
+        "are confirmed by fresh students; one that was not part of the search has the accuracy of these.",
+        ["", UNITS[plan.settings.family], "parameters", "accuracy", "reached", "tolerance limit", "fresh students"],
+        rows,
+    )
 
 
 def _plan_chart(plan: "Plan") -> Chart:

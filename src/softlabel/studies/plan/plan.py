@@ -139,9 +139,9 @@ def plan(
     """
     options, execution = options or PlanOptions(), execution or Execution()
     check_seed(seed)
-    problem = problem_from(X, y, label=label, seed=seed)
     deep = family != "two-layer"
     ladder = _ladder(widths, family)
+    problem = problem_from(X, y, label=label, seed=seed)
     check_test_rows(problem)
     frequent = float(np.bincount(problem.test.y).max() / len(problem.test))
     confirm = _checked(problem, accuracy, family, ladder, seeds, options, frequent)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from softlabel.studies.plan.quantize import float_bytes
+from softlabel.studies.plan.search import ATTEMPTS, allowed_misses
 from softlabel.studies.students.theory import theory_sentence
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def _arm_sentence(plan: "Plan", planned: "PlannedArm") -> str:
     compared = f", {planned.size.words}" if planned.size.words else ""
     size = f"{planned.arm.capitalize()} labels: {planned.width} {unit} ({planned.parameters or 0:,} parameters"
     size += f"{compared})."
+    failed = [attempt for attempt in planned.attempts if not attempt[3]]
+    tried = "; ".join(f"{width} {unit}, {reached} of {of}" for width, reached, of, _ in failed)
     if planned.width is not None and not settings.confirm:
         return (
             f"{size} Students of this size appear to reach {settings.target:g}: {planned.reached} of the {planned.of} "
@@ -48,16 +51,23 @@ def _arm_sentence(plan: "Plan", planned: "PlannedArm") -> str:
             f"{size} A fresh student of this size reaches {settings.target:g} on these test rows with probability ≥ "
             f"{settings.share:.0%}, stated with {settings.confidence:.0%} confidence ({planned.reached} of "
             f"{planned.of} fresh ones did); mean accuracy with new seeds and new rows {seen}{below}."
+            + (f" Smaller widths failed this confirmation: {tried} ({_required(plan)})." if tried else "")
         )
     text = (
         f"{planned.arm.capitalize()} labels: no width up to {settings.limit} {unit} is shown to reach "
         f"{settings.target:g} with probability ≥ {settings.share:.0%}. The best, {planned.accuracy_width} {unit}, has "
         f"mean accuracy {seen}; {planned.reached} of {planned.of} students reached the target"
     )
-    if planned.attempts:
-        tried = "; ".join(f"{width}: {reached} of {of}" for width, reached, of, _ in planned.attempts)
-        text += f". Confirmation by fresh students: {tried}"
+    if tried:
+        text += f". Widths that fresh students did not confirm: {tried} ({_required(plan)})"
     return text + "."
+
+
+def _required(plan: "Plan") -> str:
+    """How many fresh students must reach the target to confirm a width."""
+    settings = plan.settings
+    misses = allowed_misses(settings.confirm, settings.share, (1 - settings.confidence) / ATTEMPTS)
+    return f"at least {settings.confirm - misses} of {settings.confirm} must reach the target"
 
 
 def _saving(plan: "Plan", saved: dict[str, Any]) -> str:

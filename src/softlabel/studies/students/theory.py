@@ -21,7 +21,8 @@ MAX_CLASSES = 10
 WORK, MIN_WORK, RTOL = 2e10, 5e9, 0.4  # floating-point operations in all, and for each class
 CAVEATS = (
     "Theory speaks of training error, of students without biases whose output signs stay fixed, trained by projected "
-    "gradient descent; its widths suffice, smaller ones often do too, and it says nothing about new rows."
+    "gradient descent. Its widths are sufficient, not necessary: smaller ones often reach the same error. It says "
+    "nothing about new rows."
 )
 
 
@@ -63,8 +64,8 @@ def theory_facts(problem: Problem, epsilon: float, seed: int = 0) -> dict[str, A
     says = (
         f"margin γ ≤ {upper:.3g} (from {len(x)} training rows"
         + (f", class '{side}' against the rest" if len(problem.classes) > 2 else "")
-        + f"): for a training error of {epsilon:g} theory requires at least {_words(widths['soft'])} neurons with soft "
-        f"labels and {_words(widths['hard'])} with hard ones, so it would prefer {prefers} labels"
+        + f"): for a training error of {epsilon:g} the width that theory proves sufficient is {_words(widths['soft'])} "
+        f"with soft labels and {_words(widths['hard'])} with hard labels, so theory would prefer {prefers} labels"
     )
     return facts | {"widths": widths, "crossover_gamma": crossing, "prefers": prefers, "says": says}
 
@@ -74,7 +75,7 @@ def _finite(width: float | None) -> int | None:
 
 
 def _words(width: int | None) -> str:
-    return "infinitely many" if width is None else f"{width:,}"
+    return "infinite" if width is None else f"at least {width:,} neurons"
 
 
 def theory_sentence(facts: dict[str, Any] | None) -> str:

@@ -102,22 +102,21 @@ def _verdict_chart(verdict: "Verdict") -> Chart:
     seeds = [float(at.look.seeds) for at in history]
     gaps = Series(
         "soft − hard", seeds, [at.gap.mean for at in history], [at.low for at in history],
-        [at.high for at in history], role="extra",
+        [at.high for at in history], role="teacher", marks=True,
     )  # fmt: skip
     equivalence = verdict.settings.equivalence
-    edges = [
-        Series("equivalence range", [seeds[0], seeds[-1]], [side, side], role="paper", dashed=True)
-        for side in (equivalence, -equivalence)
-    ][: 2 if len(seeds) > 1 else 0]
     dots = []
     for arm, scores in verdict.scores.items():
         values = [verdict.settings.metric_value(float(score)) for score in scores]
         dots.append(Series(ARM_NAMES[arm], [ARM_NAMES[arm]] * len(values), values, role=ROLES[arm], marks=True))
     return Chart(
         "verdict", "The gap as seeds were added, and every seed",
-        f"Left: soft − hard in points with the interval of each look ({METHOD}). Right: every student.",
+        f"Left: soft − hard in points with the interval of each look ({METHOD}); the shaded range does not matter. "
+        "Right: every student, the seeds of an arm side by side.",
         [
-            Panel("gap", [gaps, *edges], "seeds", "points", zero_line=True, ticks=seeds),
+            Panel("gap", [gaps], "seeds", "points", zero_line=True, ticks=seeds,
+                  band=(-equivalence, equivalence) if equivalence else None,
+                  band_name=f"equivalence range, ±{equivalence:g} points"),
             Panel("students", dots, "", verdict.settings.metric),
         ],
         share_y=False,

@@ -51,7 +51,7 @@ def _what_would_decide(verdict: "Verdict") -> str:
         return (
             f"More seeds would not decide it: the choice of {verdict.settings.test_rows:,} test rows alone leaves "
             f"±{at.examples:.2f} points open, as measured by {verdict.runs} seeds; if gap and spread stay as they are, "
-            f"about {at.rows:,} test rows would decide."
+            f"deciding takes at least {at.rows:,} test rows and {at.seeds:,} seeds."
         )
     assert at.needed is not None
     return (

@@ -13,7 +13,6 @@ from softlabel.errors import require
 from softlabel.lab import Pieces
 from softlabel.lab.needed_rows import assumed_variance, assumption, half_width, rows_needed
 from softlabel.lab.scores import example_scores, find_metric, unseen
-from softlabel.lab.sequential import planned_looks
 from softlabel.ranges import check_count, check_seed
 from softlabel.studies.arguments import problem_from
 from softlabel.studies.run import Execution, check_run_dir, finish
@@ -92,7 +91,7 @@ def verdict(
         Name of the label column of a file or a frame.
     width : int, default=32
         Hidden neurons of the students.
-    metric : {"accuracy", "balanced accuracy", "auc", "log loss"}
+    metric : {"accuracy", "balanced-accuracy", "auc", "log-loss"}
         What is compared.
     equivalence : float, default=0.5
         A gap within ± this many points (hundredths) does not matter.
@@ -124,17 +123,17 @@ def verdict(
     True
     """
     options, execution = options or VerdictOptions(), execution or Execution()
-    problem = problem_from(X, y, label=label, seed=seed)
     metric = find_metric(metric)
     check_seed(seed)
     _check(width, equivalence, seeds, options.confidence)
+    problem = problem_from(X, y, label=label, seed=seed)
     check_width(width, problem)
     check_run_dir(out)
     check_training(options.epochs, options.batch_size)
     check_test_rows(problem)
     executor, _ = execution.start()
     class_rows = tuple(np.bincount(problem.test.y, minlength=len(problem.classes)).tolist())
-    _log_expected_rows(metric, class_rows, equivalence, planned_looks(seeds, options.confidence)[-1].failure)
+    _log_expected_rows(metric, class_rows, equivalence, 1 - options.confidence)
     transfer = _transfer_rows(problem, options.transfer)
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
     recipe = recipe_for(len(problem.train), options.epochs, options.batch_size, options.search_radius)
@@ -187,7 +186,7 @@ def _transfer_rows(problem: Problem, transfer: Any) -> np.ndarray | None:
 def _log_expected_rows(metric: str, class_rows: Sequence[int], equivalence: float, failure: float) -> None:
     """Log what the test rows are likely to decide, before anything is trained.
 
-    failure     probability with which the interval of the last look may fail
+    failure     probability with which any interval of the run may fail: no look leaves less open than at this level
     """
     rows, variance = sum(class_rows), assumed_variance(metric, class_rows)
     if variance is None:

@@ -46,8 +46,8 @@ class Setting:
             "n": int(self.n),
             "delta": _in_range("delta", self.delta, "0 < δ < ⅓", lambda delta: 0 < delta < 1 / 3, "0.05 is usual"),
             "c": _in_range("c", self.c, "0 < c ≤ 1", lambda c: 0 < c <= 1, "scale inputs to norms between c and 1"),
-            "kappa": _in_range("kappa", self.kappa, "a finite κ > 0", _positive, "κ = 1/temperature"),
-            "alpha": _in_range("alpha", self.alpha, "a finite α > 0", _positive, "1 is the papers' scale"),
+            "kappa": _in_range("kappa", self.kappa, "0 < κ < ∞", _positive, "κ = 1/temperature"),
+            "alpha": _in_range("alpha", self.alpha, "0 < α < ∞", _positive, "1 is the papers' scale"),
             "share": _in_range("share", self.share, "0 < θ < 1", _fraction, "½ is the default"),
         }
         for name, value in checked.items():
@@ -61,7 +61,7 @@ class Setting:
 
 def check_gamma(gamma: float, largest: float = 0.5) -> float:
     """The margin, if it is in range."""
-    remedy = "a margin beyond that cannot occur for inputs of norm ≤ 1; softlabel.margin computes it"
+    remedy = f"inputs of norm ≤ 1 have margins of at most {largest:g}, and the theorems need a positive one"
     return _in_range("gamma", gamma, f"0 < γ ≤ {largest:g}", lambda value: 0 < value <= largest, remedy)
 
 

@@ -151,7 +151,7 @@ class _Search:
             stop=self.limits.for_a_while(TEACHER_ENDS),
         )
         self._tighten(lower=max(teacher_lower, kernel.floor))
-        return self._result(kernel, teacher, teacher_lower, margins, errors)
+        return self._result(kernel, teacher, teacher_lower, margins, errors, rtol)
 
     def _levels(self, points: Tensor, working: np.ndarray, q: np.ndarray, rtol: float) -> tuple[np.ndarray, int]:
         """Tighten the interval on larger and larger samples, from `q`; returns the last q and number of pairs."""
@@ -257,7 +257,7 @@ class _Search:
         nothing = np.zeros(n)
         return Margin(
             n, d, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, nothing, 0.0, nothing, nothing,
-            self.limits.elapsed, self.limits.spent, self.limits.kind, zero,
+            self.limits.elapsed, self.limits.spent, None, zero,
             asymptotic="nothing: γ* = 0 was decided exactly",
         )  # fmt: skip
 
@@ -268,6 +268,7 @@ class _Search:
         teacher_lower: float,
         margins: np.ndarray,
         errors: np.ndarray,
+        rtol: float,
     ) -> Margin:
         n, d = self.x.shape
         lower, upper = sorted((self.lower, self.upper))  # crossed ends: one of the statements failed, which is rare
@@ -286,7 +287,7 @@ class _Search:
             teacher_errors=errors,
             seconds=self.limits.elapsed,
             operations=self.limits.spent,
-            limited_by=self.limits.kind,
+            limited_by=None if upper - lower <= rtol * upper else self.limits.kind,
             history=tuple(self.history),
         )
 

@@ -44,7 +44,7 @@ class Limits:
 
     @property
     def kind(self) -> str:
-        """What limits the computation: "work", "time" or "work and time"."""
+        """The limits that were set: "work", "time" or "work and time"."""
         return " and ".join(
             name for name, limit in (("work", self.work), ("time", self.seconds)) if math.isfinite(limit)
         )

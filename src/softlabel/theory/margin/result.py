@@ -68,8 +68,9 @@ class Margin:
         The teacher's estimated margin y_i z_i at every example, and its standard error.
     seconds, operations : float
         Time and floating-point operations used.
-    limited_by : str
-        The limits of the search: "work" (the result is then reproducible), "time" or "work and time".
+    limited_by : str or None
+        None if the interval meets `rtol` or γ* = 0; otherwise the limits of the search that kept it wider: "work",
+        "time" or "work and time".
     zero : ZeroMargin or None
         Why γ* = 0, if it is.
     history : tuple of MarginProgress
@@ -98,7 +99,7 @@ class Margin:
     teacher_errors: np.ndarray
     seconds: float
     operations: float
-    limited_by: str
+    limited_by: str | None
     zero: ZeroMargin | None = None
     history: tuple[MarginProgress, ...] = ()
     asymptotic: str = ASYMPTOTIC
