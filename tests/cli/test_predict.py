@@ -370,7 +370,7 @@ def test_pictures_of_another_size_and_colour(album, capsys):
         ("grey", "grey.npz", ["--label", "labels"], "--label applies to tables only"),
         ("grey", "grey.npz", ["--id", "nr"], "--id applies to tables only"),
         ("grey", "grey.npz", ["--drop", "a"], "--drop applies to tables only"),
-        ("colour", "digits", [], "'digits' contains images (1, 8, 8)"),
+        ("colour", "digits", [], "contains images (1, 8, 8) (channels, height, width), the model takes (3, 8, 8)"),
     ],
 )
 def test_pictures_that_cannot_be(album, capsys, model, data, extra, message):

@@ -10,7 +10,7 @@ from softlabel.networks import Student
         ({"width": 5}, "width must be even with `init` 'symmetric'.*got 5; use 6, or `init` 'gaussian'"),
         ({"width": 0}, "width must be an integer"),
         ({"width": 4.0}, "width must be an integer"),
-        ({"width": 4, "radius": 0.0}, "radius must be a positive number, got 0.0; use radius=None"),
+        ({"width": 4, "radius": 0.0}, "radius must be a positive number, got 0.0; use `radius` None"),
         ({"width": 4, "radius": -1.0}, "radius must be a positive number"),
         ({"width": 4, "temperature": 0.0}, "temperature must be a positive number, got 0.0"),
         ({"width": 4, "temperature": float("nan")}, "temperature must be"),

@@ -173,8 +173,8 @@ def test_collapsed():
     problem, z = made()
     warned(problem, z + np.array([9.0, 0.0, 0.0]), "predicts 'c0' for 99.9% of the rows, but only 3")
     warned(problem, np.tile([0.5, 0.2, 0.1], (1500, 1)), "predicts the same for every row: it has collapsed")
-    lone = replace(problem, y=(np.arange(1500) % 300 == 0).astype(np.int64))
-    z = np.random.default_rng(0).normal(size=(1500, 3)) + np.array([5.5, 0.0, 0.0])
+    lone = replace(made(classes=2)[0], y=(np.arange(1500) % 200 == 0).astype(np.int64))
+    z = np.random.default_rng(0).normal(size=(1500, 2)) + np.array([5.5, 0.0])
     assert not any("collapsed" in warning for warning in audit(lone, z).warnings)
 
 
