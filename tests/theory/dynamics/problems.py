@@ -1,7 +1,6 @@
 """Small problems, and the slow truth: the non-symmetric matrix H̄ itself."""
 
 import numpy as np
-import torch
 
 from softlabel.theory.dynamics import KernelProblem
 
@@ -44,11 +43,6 @@ def full_matrix(p: KernelProblem) -> np.ndarray:
             factor = float(k == l) if p.alone else a[k] * a[l] / m + p.strength * (k == l)
             blocks[k * n : (k + 1) * n, l * n : (l + 1) * n] = h * factor
     return blocks
-
-
-def all_poles(p: KernelProblem) -> np.ndarray:
-    """Every pole, ascending, by a dense symmetric eigenproblem."""
-    return torch.linalg.eigvalsh(p.dense()).clamp_min(0).numpy()
 
 
 def by_small_steps(p: KernelProblem, times, steps: int = 4000) -> np.ndarray:

@@ -15,17 +15,20 @@ from hypothesis import strategies as st
 from softlabel.errors import InputError
 from softlabel.theory.dynamics import (
     KernelProblem,
+    all_poles,
     check_assumptions,
+    corrected_expansion,
     exact_dynamics,
     extreme_poles,
     kernel_dynamics,
     limit,
     limits,
+    pole_density,
+    printed_expansion,
     printed_limit,
     ranks,
 )
-from tests.theory.dynamics.expansion import corrected_expansion, printed_expansion
-from tests.theory.dynamics.problems import all_poles, by_small_steps, full_matrix, problem
+from tests.theory.dynamics.problems import by_small_steps, full_matrix, problem
 
 TIMES = [0.0, 0.1, 1.0, 5.0, 40.0]
 STRENGTHS = [0.0, 0.01, 0.7, 20.0, math.inf]
@@ -156,6 +159,14 @@ def test_knowledge_already_had_moves_nothing_at_infinite_strength():
     p = problem(strength=math.inf, away=0.0)
     assert kernel_dynamics(p)([0.0, 3.0]) == pytest.approx(np.stack([p.initial.numpy()] * 2))
     assert limit(p).numpy() == pytest.approx(p.initial.numpy())
+
+
+def test_the_density_of_poles_has_their_moments():
+    p = problem(n=30, d=20, m=6, strength=0.4)
+    poles = all_poles(p)
+    place, share = pole_density(p, probes=30, vectors=40)
+    assert share.sum() == pytest.approx(1)
+    assert (place * share).sum() == pytest.approx(poles.mean(), rel=0.15)
 
 
 def test_assumptions_are_reported():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from softlabel.errors import InputError
-from softlabel.theory.dynamics import exact_dynamics
+from softlabel.theory.dynamics import all_poles, exact_dynamics
 from softlabel.theory.dynamics.tradeoff import strength_tradeoff
-from tests.theory.dynamics.problems import all_poles, problem
+from tests.theory.dynamics.problems import problem
 
 STRENGTHS = [0.0, 0.01, 0.1, 1.0, 10.0, 100.0]
 

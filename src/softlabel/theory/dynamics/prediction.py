@@ -160,6 +160,11 @@ def exact_dynamics(problem: KernelProblem) -> Dynamics:
     return Dynamics(problem, poles.clamp_min(0).numpy(), (weights[:, None] * moved).numpy(), 0.0)
 
 
+def all_poles(problem: KernelProblem) -> np.ndarray:
+    """Every pole, ascending, by a dense symmetric eigenproblem."""
+    return torch.linalg.eigvalsh(problem.dense()).clamp_min(0).numpy()
+
+
 def extreme_poles(problem: KernelProblem, count: int = 6) -> np.ndarray:
     """The largest poles, descending, by `scipy.sparse.linalg.eigsh`."""
 
@@ -172,6 +177,23 @@ def extreme_poles(problem: KernelProblem, count: int = 6) -> np.ndarray:
     v0 = np.random.default_rng(0).standard_normal(unknowns)
     values = eigsh(operator, k=min(count, unknowns - 1), which="LA", v0=v0, return_eigenvectors=False)
     return np.sort(np.maximum(values, 0))[::-1]
+
+
+def pole_density(
+    problem: KernelProblem, probes: int = 4, vectors: int = 60, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poles and the share of all mn poles that each represents, by stochastic Lanczos quadrature."""
+    rng = torch.Generator().manual_seed(seed)
+    nodes, shares = [], []
+    for _ in range(probes):
+        probe = torch.randint(0, 2, (problem.units, problem.n), generator=rng).double() * 2 - 1
+        space = lanczos(problem, probe / probe.norm(), vectors)
+        values, rows = eigh_tridiagonal(space.diagonal, space.off)
+        nodes.append(np.maximum(values, 0))
+        shares.append(rows[0] ** 2 / probes)
+    poles, share = np.concatenate(nodes), np.concatenate(shares)
+    order = np.argsort(poles)
+    return poles[order], share[order]
 
 
 @dataclass(frozen=True, eq=False)
