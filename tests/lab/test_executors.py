@@ -131,6 +131,23 @@ def test_a_dask_cluster_gives_the_same_bits(tmp_path, truth, scheduler):
     same(tmp_path / "killed", truth)
 
 
+def test_tasks_that_the_client_drops_are_submitted_again(tmp_path, truth, scheduler):
+    from distributed import Future
+
+    executor = Dask(2, scheduler.scheduler_address)
+    dropped = []
+
+    def drop(at) -> None:
+        if at.stage == "first" and at.done == 1:
+            client = executor._client
+            dropped.extend(key for key, state in client.futures.items() if state.status == "pending")
+            client.cancel([Future(key, client) for key in dropped])
+
+    run(tmp_path / "run", executor, pause=0.3, progress=drop)
+    assert dropped
+    same(tmp_path / "run", truth)
+
+
 def test_a_dask_cluster_of_its_own(tmp_path, truth):
     """With an artifact of a size at which Dask would warn."""
     run(tmp_path / "run", Dask(2), padding=1_500_000)

@@ -11,6 +11,7 @@ import re
 import socket
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
@@ -23,6 +24,7 @@ PATIENCE = 10.0  # seconds in which a scheduler must answer
 FAREWELL = 5.0  # seconds for closing a connection
 ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(?P<port>[0-9]{1,5})")
 LARGE = "distributed.admin.large-graph-warning-threshold"  # tasks that send artifacts exceed it
+DROPPED = ("cancelled", "lost")  # states of a future
 NOISY = ("distributed", "tornado", "asyncio")
 
 
@@ -50,20 +52,30 @@ class Dask:
             waiting = list(reversed(tasks))
             count = max(1, len(client.scheduler_info()["workers"])) if self.scheduler else self.workers
             known: dict[Any, Task] = {}
-            for key in {key for task in tasks for key in task.artifacts.values()} - self._artifacts.keys():
-                self._artifacts[key] = client.submit(_received, dict(store.arrays(key)), key=f"softlabel-{run}-{key}")
+            dropped: Counter[str] = Counter()
+
+            def artifact(key: str) -> Any:
+                if key not in self._artifacts or self._artifacts[key].status in DROPPED:
+                    name = f"softlabel-{uuid.uuid4().hex[:8]}-{key}"
+                    self._artifacts[key] = client.submit(_received, dict(store.arrays(key)), key=name)
+                return self._artifacts[key]
 
             def submit() -> Any:
                 task = waiting.pop()
-                artifacts = {key: self._artifacts[key] for key in task.artifacts.values()}
-                future = client.submit(_perform, task, artifacts,
-                                       key=f"softlabel-{run}-{task.key}", pure=False, retries=0)  # fmt: skip
+                artifacts = {key: artifact(key) for key in task.artifacts.values()}
+                name = f"softlabel-{run}-{task.key}-{dropped[task.key]}"
+                future = client.submit(_perform, task, artifacts, key=name, pure=False, retries=0)
                 known[future.key] = task
                 return future
 
             pending = as_completed([submit() for _ in range(min(2 * count, len(tasks)))], loop=client.loop)
             for future in pending:
-                yield _finished(known.pop(future.key), future)
+                task = known.pop(future.key)
+                if future.status in DROPPED and dropped[task.key] < DEATHS and _answers(client.scheduler.address):
+                    dropped[task.key] += 1  # a client may drop a task of a worker that was killed
+                    waiting.append(task)
+                else:
+                    yield _finished(task, future)
                 if waiting:
                     pending.add(submit())
         except (OSError, TimeoutError, asyncio.CancelledError) as problem:  # as CommClosedError is
@@ -151,6 +163,15 @@ def _probe(address: str) -> None:
         ) from problem
 
 
+def _answers(address: str) -> bool:
+    """Whether the scheduler of a running computation is still there."""
+    try:
+        _probe(address)
+    except UnavailableError:
+        return False
+    return True
+
+
 def _reason(problem: BaseException) -> str:
     text = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
     return text.splitlines()[0]
@@ -173,7 +194,7 @@ def _quietly() -> Iterator[None]:
 def _finished(task: Task, future: Any) -> TaskResult:
     if future.status == "finished":
         return future.result()
-    if future.status in ("cancelled", "lost"):
+    if future.status in DROPPED:
         raise asyncio.CancelledError("its tasks were dropped")
     problem = future.exception()
     if type(problem).__name__ == "KilledWorker":
