@@ -74,19 +74,12 @@ HOSTILE = [
     ("t.csv", csv_with(b"a\xff,y\n1,0\n2,1\n"), "is not UTF-8 text"),
     ("t.csv", csv_with(b"n" * LENGTH + b",y\n1,0\n2,1\n"), "the column names cannot be read"),
     ("t.csv", csv_with(b'"' + b"n\n" * LENGTH + b",y\n1,0\n2,1\n"), "the column names cannot be read"),
-    ("t.csv", csv_with(b"a,y\n" + b"t" * 3_000_000 + b",0\n2,1\n"), "columns that are not numbers"),
     ("t.csv", csv_with(gzip.compress(b"a,y\n1,0\n2,1\n")), "is compressed"),
     ("t.csv", csv_with(zlib.compress(b"a,y\n1,0\n2,1\n" * 99, 1)), "is compressed"),
     ("t.csv", csv_with(zlib.compress(b"a,y\n1,0\n2,1\n" * 99, 9)), "is compressed"),
     ("t.csv", fifo, "is a named pipe, and only regular files are read"),
     ("t.parquet", fifo, "is a named pipe, and only regular files are read"),
     ("t.parquet", csv_with(b"PAR1" + b"\xff" * 50 + b"PAR1"), "is not a readable Parquet file"),
-    ("t.parquet", parquet_with(l=pl.Series([[1]] * 12)), "'l' has values of type List"),
-    ("t.parquet", parquet_with(s=pl.Series([{"k": 1}] * 12)), "'s' has values of type Struct"),
-    ("t.parquet", parquet_with(r=pl.Series([np.zeros(2)] * 12, dtype=pl.Array(pl.Float64, 2))), "of type Array"),
-    ("t.parquet", parquet_with(b=pl.Series([b"\xff"] * 12)), "'b' has values of type Binary"),
-    ("t.parquet", parquet_with(d=pl.Series(np.arange(12)).cast(pl.Date)), "columns that are not numbers: d"),
-    ("t.parquet", parquet_with(n=pl.Series([None] * 12)), "missing values in column 'n'"),
     ("t.parquet", parquet_with(y=pl.Series([[1]] * 12)), "column 'y' has values of type List"),
     ("t.parquet", parquet_with(y=pl.Series([b"\xff"] * 12)), "column 'y' has values of type Binary"),
     ("t.parquet", parquet_with(y=pl.Series([None] * 12)), "label 'y' has 12 missing values"),
@@ -103,6 +96,23 @@ def test_hostile_tables_are_one_line(tmp_path, capfd, name, make, message):
     assert "\n" not in said
     assert len(said) < 800 + len(str(path))
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (pl.Series([[1]] * 12), "its values are of type List"),
+        (pl.Series([{"k": 1}] * 12), "its values are of type Struct"),
+        (pl.Series([np.zeros(2)] * 12, dtype=pl.Array(pl.Float64, 2)), "its values are of type Array"),
+        (pl.Series([b"\xff"] * 12), "its values are of type Binary"),
+        (pl.Series([None] * 12), "it has no values"),
+    ],
+)
+def test_columns_that_nothing_can_be_learned_from_are_left_out_with_the_reason(tmp_path, column, reason):
+    rows(60).head(12).with_columns(c=column).write_parquet(tmp_path / "t.parquet")
+    treatment = load(tmp_path / "t.parquet", "y").treatment
+    assert {"column": "c", "kind": "dropped", "done": reason, "features": 0} in treatment
+    assert [one["column"] for one in treatment if one["kind"] == "number"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_rows_of_both_files_are_told(files):
             "classes that 'train.csv' does not have: ill",
         ),
         (frame(40, 2).drop("y"), "no column 'y'"),
-        (frame(40, 2).with_columns(b=pl.lit(None)), "missing values"),
+        (frame(40, 2).with_columns(b=pl.lit("word")), "column 'b' has 'word' in row 1, which is not a number"),
     ],
 )
 def test_files_that_do_not_fit(files, test, message):
@@ -132,3 +132,24 @@ def test_ids_of_the_data_alone_will_do_without_a_class_too(files):
 def test_meeting_is_value_by_value():
     rows = np.array([[0.0, 1.0], [-0.0, 2.0], [3.0, 4.0]], dtype=np.float32)
     assert meets(rows, np.array([[0.0, 2.0], [3.0, 4.5]], dtype=np.float32)).tolist() == [False, True, False]
+
+
+def test_gaps_and_words_of_a_test_file_are_encoded_like_those_of_the_data(files):
+    words = ["red", "blue", "blue", "green"]
+    frame(120, 1).with_columns(c=pl.Series(words * 30)).write_csv("train.csv")
+    late = frame(40, 2).with_columns(c=pl.Series([None, "pink", "red", "blue"] * 10), b=pl.lit(None))
+    late.write_csv("test.csv")
+    problem = load("train.csv", "y", drop=["id"], test="test.csv")
+    assert sorted(problem.columns) == ["a", "b", "c=blue", "c=green", "c=red"]
+    colors = problem.test.X[:4, [problem.columns.index(f"c={color}") for color in ("blue", "green", "red")]]
+    assert colors.tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert len(set(problem.test.X[:, 1].tolist())) == 1  # the median of the training rows
+
+
+def test_equal_rows_of_both_files_are_also_seen_among_words(files):
+    words = pl.Series(["red", "blue", None, "green"] * 30)
+    both = frame(120, 1).with_columns(c=words)
+    both.write_csv("train.csv")
+    pl.concat([frame(40, 2).with_columns(c=words.head(40)), both.head(5)]).write_csv("test.csv")
+    (warning,) = load("train.csv", "y", drop=["id"], test="test.csv").warnings
+    assert warning.startswith("5 of 45 test rows are also rows of 'train.csv'")

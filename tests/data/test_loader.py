@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softlabel.data import CATALOGUE, Problem, fetch, load
+from softlabel.data import CATALOGUE, ColumnRoles, Problem, fetch, load
 from softlabel.data.scaling import norms
 from softlabel.errors import InputError
 
@@ -81,8 +81,7 @@ def test_an_id_column_is_read_and_is_no_input(tmp_path):
         assert problem.columns == ("a", "b")
         assert problem.ids is not None
         assert problem.ids[5] == "r5"
-    with pytest.raises(InputError, match="not numbers: id"):
-        load(path, "y")
+    assert load(path, "y").treatment[-1]["done"] == "nearly every row has another value, so it only identifies rows"
     with pytest.raises(InputError, match="no column 'nr'"):
         load(path, "y", id_column="nr")
     with pytest.raises(InputError, match="`id_column`: there is no column 'nr'"):
@@ -182,3 +181,136 @@ def test_the_default_two_classes_of_the_real_sets(name, real):
     assert norms(problem.full_train.in_unit_ball).max() <= 1 + 1e-5
     assert abs(float(problem.full_train.signs.mean())) < 0.02
     assert fetch(name).source is None
+
+
+def mixed(rows=200, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, rows).astype(float)
+    return pl.DataFrame({
+        "row": np.arange(rows) + 1,
+        "age": [None if missing else value for missing, value in zip(rng.random(rows) < 0.1, age, strict=True)],
+        "city": rng.choice(["Rome", "Oslo", "Bonn"], rows),
+        "price": [f"{value:.2f}".replace(".", ",") for value in rng.normal(50, 9, rows)],
+        "day": [f"2024-{month:02d}-15" for month in rng.integers(1, 13, rows)],
+        "patient": rng.integers(0, 30, rows),
+        "y": np.where(age + rng.normal(0, 9, rows) > 50, "old", "young"),
+    }, strict=False)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "polars", "pandas"])
+def test_tables_as_people_have_them(tmp_path, form):
+    if form in ("csv", "parquet"):
+        data = tmp_path / f"t.{form}"
+        getattr(mixed(), f"write_{form}")(data)
+    else:
+        frame = mixed()
+        data = frame if form == "polars" else pytest.importorskip("pandas").DataFrame(frame.to_dict(as_series=False))
+    problem = load(data, "y", drop=["patient"])
+    assert problem.encoder is not None
+    assert problem.columns[:2] == ("age", "age missing")
+    assert sorted(problem.columns[2:5]) == ["city=Bonn", "city=Oslo", "city=Rome"]
+    assert {"column": "row", "kind": "dropped", "done": "it numbers the rows", "features": 0} in problem.treatment
+    assert np.isfinite(problem.X).all()
+    known = [value for value in mixed()["age"].gather(problem.parts["train"]).to_list() if value is not None]
+    assert problem.encoder.steps[0].fill == np.median(known)
+    prices = [float(price.replace(",", ".")) for price in mixed()["price"].to_list()]
+    np.testing.assert_allclose(problem.X[:, problem.columns.index("price")], prices, rtol=1e-6)
+
+
+def test_numbers_without_gaps_need_no_encoder_and_lose_only_the_column_that_numbers_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"": np.arange(50), "a": rng.normal(size=50), "one": np.ones(50), "y": np.arange(50) % 2})
+    frame.write_csv(tmp_path / "t.csv")
+    problem = load(tmp_path / "t.csv", "y")
+    assert problem.encoder is None
+    assert problem.table is None
+    assert problem.columns == ("a", "one")
+    assert problem.notes[0].startswith("left out, because it numbers the rows: ''")
+    problem = load(tmp_path / "t.csv", "y", roles=ColumnRoles(numeric=[""]))
+    assert problem.columns == ("", "a", "one")
+
+
+def test_roles_override_what_values_look_like(tmp_path):
+    mixed().write_csv(tmp_path / "t.csv")
+    problem = load(tmp_path / "t.csv", "y", roles=ColumnRoles(numeric=["row"], categorical=["patient"]))
+    assert "row" in problem.columns
+    assert "patient=3" in problem.columns
+    for roles, message in (
+        (ColumnRoles(numeric=["city"]), "column 'city' cannot be `numeric`: row 1 has"),
+        (ColumnRoles(numeric=["town"]), "has no column 'town' for `numeric`"),
+        (ColumnRoles(group="y"), "`group` 'y' is the label"),
+        (ColumnRoles(time="city"), "`time` 'city' has entries that are neither dates nor numbers, such as"),
+        (ColumnRoles(time="age"), "`time` 'age' has [0-9]+ missing values [(]first in row"),
+        (ColumnRoles(categorical=["patient"], group="patient"), "decides the split: leave one out"),
+    ):
+        with pytest.raises(InputError, match=message) as refused:
+            load(tmp_path / "t.csv", "y", roles=roles)
+        assert "\n" not in str(refused.value)
+    with pytest.raises(InputError, match="exclude each other"):
+        ColumnRoles(group="a", time="b")
+    with pytest.raises(InputError, match="must be a list of columns, got 'age'"):
+        ColumnRoles(numeric="age")
+    with pytest.raises(InputError, match="data set 'digits' does not take `group`"):
+        load("digits", roles=ColumnRoles(group="a"))
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_rows_of_a_group_stay_in_one_part_and_the_latest_rows_are_tested(tmp_path, memory):
+    mixed(600).write_csv(tmp_path / "t.csv")
+    data = mixed(600) if memory else tmp_path / "t.csv"
+    problem = load(data, "y", roles=ColumnRoles(group="patient"))
+    patients = [set(problem.groups[rows]) for rows in problem.parts.values()]
+    assert sum(map(len, patients)) == len(set.union(*patients))
+    assert "patient" not in [one["column"] for one in problem.treatment]
+    assert [round(len(rows) / 600, 1) for rows in problem.parts.values()] == [0.6, 0.2, 0.2]
+    problem = load(data, "y", roles=ColumnRoles(time="day"))
+    times = [problem.times[rows] for rows in problem.parts.values()]
+    assert times[0].max() < times[1].min()
+    assert times[1].max() < times[2].min()
+    assert "day" not in [one["column"] for one in problem.treatment]
+
+
+def test_rows_without_a_label_are_left_out_on_request(tmp_path):
+    frame = mixed().with_columns(y=pl.when(pl.col("row") % 10 == 0).then(None).otherwise(pl.col("y")))
+    frame.write_csv(tmp_path / "t.csv")
+    for data in (tmp_path / "t.csv", frame):
+        with pytest.raises(InputError, match=r"20 missing values .first in row 10.*`leave_out` '.missing.'"):
+            load(data, "y")
+        assert len(load(data, "y", leave_out="(missing)")) == 180
+
+
+def test_encoder_and_scale_are_learned_from_training_rows_alone(tmp_path):
+    frame = mixed()
+    train = load(frame, "y").parts["train"]
+    other = frame.with_row_index("n").with_columns(
+        age=pl.when(pl.col("n").is_in(train.tolist())).then(pl.col("age")).otherwise(1000.0)
+    )
+    problems = [load(data.drop("n", strict=False), "y") for data in (frame, other)]
+    assert problems[0].encoder.to_dict() == problems[1].encoder.to_dict()
+    assert problems[0].scaler == problems[1].scaler
+
+
+@pytest.mark.parametrize("group", [None, "patient"])
+def test_each_row_is_a_test_row_of_one_fold_whose_encoder_never_saw_it(group):
+    problem = load(mixed(400), "y", roles=ColumnRoles(group=group))
+    folds = problem.folds(5, seed=3)
+    tested = np.concatenate([fold.parts["test"] for fold in folds])
+    assert sorted(tested.tolist()) == list(range(400))
+    for fold in folds:
+        assert sorted(np.concatenate(list(fold.parts.values())).tolist()) == list(range(400))
+        known = problem.table["age"].gather(fold.parts["train"]).drop_nulls().to_numpy()
+        assert {step.column: step for step in fold.encoder.steps}["age"].fill == np.median(known)
+        if group:
+            assert not set(fold.groups[fold.parts["test"]]) & set(fold.groups[fold.parts["train"]])
+    with pytest.raises(InputError, match="cross_test must be"):
+        problem.folds(1)
+    with pytest.raises(InputError, match="leave out `cross_test`"):
+        load(mixed(400), "y", roles=ColumnRoles(time="day")).folds(5)
+
+
+def test_a_problem_with_an_encoder_keeps_it_when_classes_are_chosen():
+    frame = mixed(300).with_columns(y=pl.Series(["a", "b", "c"] * 100))
+    problem = load(frame, "y").binary(classes="c,a")
+    assert problem.classes == ("c", "a")
+    assert len(problem.table) == len(problem) == 200
+    np.testing.assert_array_equal(problem.X, problem.encoder.transform(problem.table))

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from softlabel.data import Problem, load
 from softlabel.data.catalogue import CIFAR10
-from softlabel.data.problem import PARTS, without_evaluation_rows
+from softlabel.data.dividing import PARTS
 from softlabel.data.scaling import Scaler, norms
+from softlabel.data.transfer_rows import without_evaluation_rows
 from softlabel.errors import InputError
 
 
@@ -139,10 +140,10 @@ def test_frames_keep_their_columns_and_class_names(frame):
     [
         (lambda x, y: (x[:, 0], y), "must be a table"),
         (lambda x, y: (x, y[:-1]), "labels must have one entry per row: there are 200 rows"),
-        (lambda x, y: (np.where(x > 2, np.nan, x), y), "missing or infinite"),
+        (lambda x, y: (np.where(x > 2, np.inf, x), y), "missing or infinite"),
         (lambda x, y: (x, np.zeros(len(x))), "one class only"),
         (lambda x, y: (x.astype(object), [None, *y[1:]]), "has 1 missing value"),
-        (lambda x, y: (np.array([["a", "b"]] * len(x)), y), "must be numbers"),
+        (lambda x, y: (np.array([["a", "b"]] * len(x)), y), "no column to learn from: '1' .it is 'a' in every row"),
         (lambda x, y: (x, np.where(np.arange(len(x)) == 0, 7, y)), r"class '7' has 1 row, .*`leave_out` '7'"),
         (lambda x, y: (x, x[:, 0]), "200 different values in 200 rows, so it does not name classes"),
         (lambda x, y: (np.ones_like(x), y), "only constant input columns"),

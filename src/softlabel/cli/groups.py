@@ -31,6 +31,10 @@ class DataChoice:
     leave_out: options.LeaveOut = None
     scale: options.Scale = None
     drop: options.Drop = None
+    numeric: options.Numeric = None
+    categorical: options.Categorical = None
+    group: options.Group = None
+    time: options.Time = None
 
     def loader(self, **arguments: Any) -> "Callable[[], Problem]":
         """A function that loads the problem once, so that a verb can check its other arguments first."""
@@ -38,9 +42,13 @@ class DataChoice:
 
     def load(self, *, seed: int = 0, **more: Any) -> "Problem":
         """The problem; `more` are other arguments of `softlabel.load`. A summary of the data is printed on stderr."""
-        from softlabel.data import load
+        from softlabel.data import ColumnRoles, load
 
-        problem = load(**vars(self) | {"drop": self.drop or ()}, seed=seed, **more)
+        roles = ColumnRoles(self.numeric or (), self.categorical or (), self.group, self.time)
+        problem = load(
+            self.data, self.label, task=self.task, classes=self.classes, leave_out=self.leave_out, scale=self.scale,
+            drop=self.drop or (), roles=roles, seed=seed, **more,
+        )  # fmt: skip
         options.note(str(problem))
         for remark in problem.notes:
             options.note(f"note: {remark}")

@@ -38,6 +38,16 @@ Scale = Annotated[
     str | None, option("none, max (divide by the largest norm), unit (norm 1) or standard (columns).", DATA)
 ]
 Drop = Annotated[list[str] | None, option("Input column of a file to drop; may be given several times.", DATA)]
+Numeric = Annotated[
+    list[str] | None, option("Column that is a number, whatever it looks like; may be given several times.", DATA)
+]
+Categorical = Annotated[
+    list[str] | None, option("Column that is a category, e.g. a zip code; may be given several times.", DATA)
+]
+Group = Annotated[
+    str | None, option("Column whose rows with the same entry stay in one part of the split, e.g. patient.", DATA)
+]
+Time = Annotated[str | None, option("Column of dates or numbers: the latest rows are the test rows.", DATA)]
 TestFile = Annotated[
     Path | None, option("File of test rows with the same columns. Default: drawn from DATA.", DATA, "--test")
 ]
@@ -68,6 +78,14 @@ Teacher = Annotated[
 TeacherOutput = Annotated[str | None, option("Output of an ONNX teacher to use.", TEACHER)]
 TeacherKind = Annotated[str | None, option("logits or probabilities, where this is ambiguous.", TEACHER)]
 Id = Annotated[str | None, option("Column of ids by which a file of soft labels is matched.", TEACHER, "--id")]
+StudentFamily = Annotated[
+    str, option("two-layer, tree, boosted-trees, forest, logistic; of images also vgg or resnet.", TRAINING)
+]
+StudentSize = Annotated[
+    int | None,
+    option("Size of the students: neurons, leaves, boosting rounds, trees or channels. Default: 32 neurons, 16 leaves, "
+           "20 rounds or trees, 16 (vgg) or 8 (resnet) channels.", TRAINING, min=1),
+]  # fmt: skip
 SearchRadius = Annotated[bool, option("Choose a radius of the papers' projection, too.", TRAINING, "--search-radius")]
 Epochs = Annotated[
     int | None,

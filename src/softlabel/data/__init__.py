@@ -6,6 +6,7 @@ from softlabel.data.dataset import Dataset
 from softlabel.data.loader import load
 from softlabel.data.noise import add_noise
 from softlabel.data.problem import Part, Problem
+from softlabel.data.roles import ColumnRoles
 from softlabel.data.rules import binary_rule, class_pair
 from softlabel.data.scaling import SCALES, Scaler
 from softlabel.data.splits import split
@@ -16,6 +17,7 @@ __all__ = [
     "CATALOGUE",
     "MISSING_WORDS",
     "SCALES",
+    "ColumnRoles",
     "Dataset",
     "NamedSet",
     "Part",

@@ -9,6 +9,8 @@ from softlabel.data.class_names import class_name
 from softlabel.data.precision import check_float32
 from softlabel.errors import InputError, counted, few, require
 
+MISSING = "(missing)"  # stands for missing labels where classes are left out
+
 
 def number_table(inputs: Any, name: str) -> np.ndarray:
     """Inputs as float32 (n, d); a value that is not a finite number is refused with its row and column."""
@@ -49,16 +51,21 @@ def label_array(labels: Any, rows: int) -> np.ndarray:
     return array
 
 
+def missing_labels(labels: np.ndarray) -> np.ndarray:
+    """Which labels are missing, (n,): None, NaN or empty text."""
+    return np.array([value is None or value != value or value == "" for value in labels.tolist()], dtype=bool)
+
+
 def encode_classes(labels: np.ndarray, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Class numbers (n,) and the names of the sorted classes: numbers by value, text alphabetically.
 
     where   what messages call the labels
     """
-    missing = np.array([value is None or value != value or value == "" for value in labels.tolist()])
+    missing = missing_labels(labels)
     require(
         not missing.any(),
         f"{where} has {counted(missing.sum(), 'missing value')} (first in row {np.argmax(missing) + 1}): "
-        "fill them in or remove these rows",
+        f"fill them in or remove these rows, for example with `leave_out` '{MISSING}'",
     )
     values, codes = np.unique(labels.astype(str) if labels.dtype == object else labels, return_inverse=True)
     require(len(values) >= 2, f"{where} has one class only ('{class_name(values[0])}'): two are needed")

@@ -28,8 +28,10 @@ _MARK = b"\xef\xbb\xbf"  # of UTF-8
 _CELL = 8  # bytes per number
 
 
-def read_frame(path: Path) -> "polars.DataFrame":
+def read_frame(path: Path, text: Sequence[str] = ()) -> "polars.DataFrame":
     """A CSV or Parquet file, unchanged but for types that NumPy does not have.
+
+    text    columns of a CSV file that are read as they are written, even if they look like numbers
 
     Integers of 128 bits and decimals become 64-bit integers where they fit, otherwise text that spells them exactly.
     """
@@ -37,7 +39,7 @@ def read_frame(path: Path) -> "polars.DataFrame":
         require_regular_file(path)
         raise InputError(f"'{path}' has no column names: use a .csv or .parquet file")
     content = read_content(path)
-    frame = _read_parquet(content, path) if path.suffix.lower() == ".parquet" else _read_csv(content, path)
+    frame = _read_parquet(content, path) if path.suffix.lower() == ".parquet" else _read_csv(content, path, text)
     return frame.with_columns([_narrow(column) for column in frame.get_columns() if _is_wide(column)])
 
 
@@ -101,7 +103,7 @@ def _read_parquet(content: bytes, path: Path) -> "polars.DataFrame":
         return pl.read_parquet(io.BytesIO(content))
 
 
-def _read_csv(content: bytes, path: Path) -> "polars.DataFrame":
+def _read_csv(content: bytes, path: Path, text: Sequence[str] = ()) -> "polars.DataFrame":
     import polars as pl
 
     if content.startswith(_PACKED):
@@ -114,7 +116,8 @@ def _read_csv(content: bytes, path: Path) -> "polars.DataFrame":
         require_memory(rows * len(names) * _CELL, f"'{path}' ({rows:,} lines of {len(names):,} columns)")
         if not content.startswith(_MARK):
             content = _MARK + content  # otherwise polars would decompress a table whose first column is called "x^"
-        return pl.read_csv(content, separator=separator, infer_schema_length=None)
+        types = {name: pl.String for name in text if name in names}
+        return pl.read_csv(content, separator=separator, infer_schema_length=None, schema_overrides=types)
 
 
 def _header(content: bytes, path: Path) -> tuple[list[str], str]:

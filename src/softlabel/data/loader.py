@@ -1,12 +1,13 @@
 """`load`: one function for examples from a data set's name, a file, a folder of images, arrays or a frame."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from softlabel.data.arrays import MISSING, label_array, missing_labels
 from softlabel.data.catalogue import CATALOGUE
 from softlabel.data.dataset import Dataset
 from softlabel.data.frames import read_column
@@ -14,8 +15,12 @@ from softlabel.data.images import image_layout, read_image_file, read_image_fold
 from softlabel.data.joining import join_test, load_test
 from softlabel.data.loading import load_raw
 from softlabel.data.problem import Names, Problem
+from softlabel.data.roles import ColumnRoles
+from softlabel.data.rules import class_names
 from softlabel.data.scaling import Scaler
 from softlabel.data.table_files import holds_images
+from softlabel.data.tables import time_values
+from softlabel.data.user_frames import as_polars, take_rows
 from softlabel.errors import counted, few, require
 from softlabel.numerics.local_files import local_path
 
@@ -32,6 +37,7 @@ def load(
     id_column: str | None = None,
     test: str | Path | None = None,
     size: int | None = None,
+    roles: ColumnRoles | None = None,
     seed: int = 0,
 ) -> Problem:
     """Load a classification problem: inputs, classes, and a split into training, validation and test rows.
@@ -50,7 +56,7 @@ def load(
     classes : str or sequence, optional
         Two classes to keep, such as 'cat,dog'. Default: all classes.
     leave_out : str or sequence, optional
-        Classes to leave out, such as '1,7'.
+        Classes to leave out, such as '1,7'; '(missing)' leaves out the rows without a label.
     scale : {'none', 'max', 'unit', 'standard'}, optional
         Scale of the inputs. Default: that of the named data set, 'none' for images of files, folders and arrays, and
         'standard' for everything else.
@@ -62,6 +68,9 @@ def load(
         File with the test rows of a file `data`.
     size : int, optional
         Resize the images of a folder to `size` × `size` pixels.
+    roles : ColumnRoles, optional
+        Columns of a table that are numbers, categories, groups or time. By default every column is what its values
+        look like.
     seed : int
         Random seed of the split.
 
@@ -69,7 +78,8 @@ def load(
     -------
     Problem
         Rows are split 60/20/20, stratified by class. With test rows of their own, the other rows are split 5/6 and
-        1/6.
+        1/6. Text, categories, dates and missing values of a table are encoded as numbers, learned from the training
+        rows; `treatment` says what was done to every column.
 
     Examples
     --------
@@ -85,30 +95,62 @@ def load(
     """
     if isinstance(data, Problem):
         _refuse("a Problem", label=label, task=task, classes=classes, leave_out=leave_out, scale=scale, drop=drop,
-                id_column=id_column, test=test, size=size)  # fmt: skip
+                id_column=id_column, test=test, size=size, roles=roles)  # fmt: skip
         return data
+    labeled_only, leave_out = _without_missing(leave_out)
+    columns = _Columns(label, list(drop), id_column, roles or ColumnRoles(), labeled_only)
     if isinstance(data, str | Path):
-        problem, default_scale = _from_path(data, label, drop, id_column, test, size)
+        problem, default_scale = _from_path(data, columns, test, size)
     else:
-        problem = _from_memory(data, label, drop, id_column, test, size)
+        problem = _from_memory(data, columns, test, size)
         default_scale = problem.default_scale
     problem = problem.with_classes(task, classes, leave_out)
     return problem.with_split(scale or default_scale, seed, test=problem.parts.get("test"))
 
 
-def _from_path(
-    data: str | Path, label: Any, drop: Sequence[str], id_column: str | None, test: str | Path | None, size: int | None
-) -> tuple[Problem, str]:
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a user's table: which is the label, which are not inputs, and what others are."""
+
+    label: Any
+    drop: list[str]
+    id_column: str | None
+    roles: ColumnRoles
+    labeled_only: bool
+
+    def refuse(self, what: str) -> None:
+        """Raise where a column was named although the data have none."""
+        roles = self.roles
+        _refuse(what, label=self.label, drop=self.drop, id_column=self.id_column, numeric=roles.numeric,
+                categorical=roles.categorical, group=roles.group, time=roles.time)  # fmt: skip
+
+    @property
+    def left_out(self) -> list[str]:
+        return [*self.drop, *([] if self.id_column is None else [self.id_column])]
+
+
+def _without_missing(leave_out: Names | None) -> tuple[bool, Names | None]:
+    """Whether rows without a label are left out, and the other classes to leave out."""
+    if leave_out is None:
+        return False, None
+    names = class_names(leave_out)
+    others = [name for name in names if name != MISSING]
+    return len(others) < len(names), (leave_out if len(others) == len(names) else others or None)
+
+
+def _from_path(data: str | Path, columns: _Columns, test: str | Path | None, size: int | None) -> tuple[Problem, str]:
     """All rows of a named data set, a file or a folder, and their default scale."""
     if isinstance(data, str) and data in CATALOGUE:
-        _refuse(f"data set '{data}'", label=label, drop=drop, id_column=id_column, test=test, size=size)
+        columns.refuse(f"data set '{data}'")
+        _refuse(f"data set '{data}'", test=test, size=size)
         entry = CATALOGUE[data]
         shape = entry.image_shape if len(entry.image_shape) == 3 else (1, *entry.image_shape)
         problem = _from_raw(load_raw(data), image_shape=shape, default_task=entry.task, default_pair=entry.pair)
         return problem, entry.scale
     path = local_path(data)
     if path.is_dir() or holds_images(path):
-        _refuse(f"'{data}', which holds images,", label=label, drop=drop, id_column=id_column, test=test)
+        columns.refuse(f"'{data}', which holds images,")
+        _refuse(f"'{data}', which holds images,", test=test)
         if not path.is_dir():
             _refuse(f"'{data}', which is not a folder,", size=size)
         images, codes, names = read_image_folder(path, size) if path.is_dir() else read_image_file(path)
@@ -116,26 +158,36 @@ def _from_path(
         shape = images.shape[1:]
         return Problem(path.name, table, codes.astype(np.int64), names, {}, Scaler("none"), image_shape=shape), "none"
     _refuse(f"'{data}', which is not a folder,", size=size)
+    return _from_table(data, columns, test), "standard"
+
+
+def _from_table(data: str | Path, columns: _Columns, test: str | Path | None) -> Problem:
+    """All rows of a file of a table, and behind them those of a test file."""
+    label, roles = columns.label, columns.roles
     require(
         label is None or isinstance(label, str | int),
         f"label must be the name of the label column where `data` is a file ('{data}'), got {type(label).__name__}; or "
         "pass inputs and labels both as arrays",
     )
-    dropped = [*drop, *([] if id_column is None else [id_column])]
-    raw = load_raw(data, label, drop=dropped)
+    raw = load_raw(data, label, drop=columns.left_out, roles=roles, labeled_only=columns.labeled_only)
     file_rows, notes, warnings = len(raw), list(raw.notes), ()
     if test is not None:
-        test_rows, extra = load_test(local_path(test), label, raw, dropped)
+        test_rows, extra = load_test(local_path(test), label, raw, columns.left_out, roles)
         notes += extra
         raw, warnings = join_test(raw, test_rows)
-    files = [local_path(file) for file in (data, test) if file is not None]
-    ids = None if id_column is None else np.concatenate([read_column(file, id_column) for file in files])
+    ids = None
+    if columns.id_column is not None:
+        files = [local_path(file) for file in (data, test) if file is not None]
+        ids = np.concatenate([read_column(file, columns.id_column) for file in files])
+        require(
+            len(ids) == len(raw), f"`id_column` '{columns.id_column}' needs a label in every row: leave out '{MISSING}'"
+        )
     shape, channels_last = image_layout(raw.image_shape)
-    problem = _from_raw(
+    return _from_raw(
         raw, file_rows=file_rows, test_file_rows=len(raw) - file_rows, ids=ids, image_shape=shape,
         channels_last=channels_last, notes=tuple(notes), warnings=warnings,
+        table=None if raw.is_plain else raw.frame, plans=raw.plans, groups=raw.groups, times=raw.times,
     )  # fmt: skip
-    return problem, "standard"
 
 
 def _from_raw(raw: Dataset, **fields: Any) -> Problem:
@@ -147,38 +199,46 @@ def _from_raw(raw: Dataset, **fields: Any) -> Problem:
     )  # fmt: skip
 
 
-def _from_memory(
-    data: Any, label: Any, drop: Sequence[str], id_column: str | None, test: Any, size: int | None
-) -> Problem:
+def _from_memory(data: Any, columns: _Columns, test: Any, size: int | None) -> Problem:
     """All rows of arrays or of a frame."""
+    label, roles = columns.label, columns.roles
     _refuse("data in memory", test=test, size=size)
     if isinstance(data, tuple):
         require(len(data) == 2, f"a tuple of data must be (X, y), got {counted(len(data), 'entry', 'entries')}")
         _refuse("a tuple (X, y)", label=label)
         data, label = data
-    ids = None
+    parting: dict[str, Any] = {}
     if hasattr(data, "columns"):
-        names, dropped = list(data.columns), list[Any](drop)
-        for parameter, column in [("drop", name) for name in drop] + [("id_column", id_column)]:
+        names, dropped = list(data.columns), list[Any](columns.left_out)
+        for parameter, column in [("drop", name) for name in columns.drop] + [("id_column", columns.id_column)]:
             require(
                 column is None or column in names, f"`{parameter}`: there is no column '{column}', only {few(names)}"
             )
-        if id_column is not None:
-            ids = np.asarray(data[id_column]).astype(str)
-            dropped.append(id_column)
+        if columns.id_column is not None:
+            parting["ids"] = np.asarray(data[columns.id_column]).astype(str)
         if isinstance(label, str | int):
             require(label in names, f"`label`: there is no column '{label}', only {few(names)}")
             dropped.append(label)
             label = data[label]
+        roles.check(names, map(str, dropped), "data")
+        if roles.group is not None:
+            parting["groups"] = np.asarray(data[roles.group]).astype(str)
+        if roles.time is not None:
+            parting["times"] = time_values(as_polars(data[[roles.time]])[roles.time], "data")
+        dropped += roles.parting
         data = data[[name for name in names if name not in dropped]] if dropped else data
     else:
-        _refuse("an array, whose columns have no names,", drop=drop, id_column=id_column)
+        what = "an array, whose columns have no names,"
+        _refuse(what, drop=columns.drop, id_column=columns.id_column, group=roles.group, time=roles.time)
     require(
         label is not None and not isinstance(label, str | int),
         "labels are missing: pass (X, y), or `label` as one label per row or as the label column of a frame",
     )
-    problem = Problem.unsplit(data, label, "data")
-    return problem if ids is None else replace(problem, ids=ids)
+    if columns.labeled_only:
+        known = np.flatnonzero(~missing_labels(label_array(label, len(np.asarray(label)))))
+        data, label = take_rows(data, known), take_rows(np.asarray(label), known)
+        parting = {name: values[known] for name, values in parting.items()}
+    return replace(Problem.unsplit(data, label, "data", roles), **parting)
 
 
 def _refuse(what: str, **arguments: Any) -> None:

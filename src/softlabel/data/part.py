@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softlabel.data.scaling import Scaler, norms
-from softlabel.errors import few, require
+from softlabel.errors import InputError, few, require
 
 if TYPE_CHECKING:
     from softlabel.data.problem import Problem
@@ -92,6 +92,26 @@ class Part:
     def images(self) -> np.ndarray:
         """Images with pixels in [0, 1], float32 (n, channels, height, width)."""
         return self.problem.pixels(self.X)
+
+
+def usable_part(problem: "Problem", name: str) -> Part:
+    """A part of the split, if students can be trained and compared: every class must be in every part."""
+    for other, rows in problem.parts.items():
+        absent = np.setdiff1d(np.arange(len(problem.classes)), problem.y[rows])
+        if len(absent):
+            rare, count = problem.classes[absent[0]], np.count_nonzero(problem.y == absent[0])
+            remedy = f", or leave it out with `leave_out` '{rare}'" if len(problem.classes) > 2 else ""
+            few_rows = f"class '{rare}' has {count} row{'s' if count != 1 else ''}"
+            if problem.times is not None or problem.groups is not None:
+                way = "`time`" if problem.times is not None else "`group`"
+                raise InputError(f"'{problem.name}': {few_rows}, and {way} puts none into part {other}{remedy}")
+            raise InputError(
+                f"'{problem.name}': {few_rows}, too few for one in each part ({other} has none); collect more{remedy}"
+            )
+    part = Part(problem, name, problem.parts[name])
+    varies = name != "train" or bool((part.X.min(axis=0) < part.X.max(axis=0)).any())
+    require(varies, f"'{problem.name}' has only constant input columns: nothing can be learned from them")
+    return part
 
 
 def _slice_if_possible(rows: np.ndarray) -> np.ndarray | slice:

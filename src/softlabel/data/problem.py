@@ -4,30 +4,37 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softlabel.data.arrays import encode_classes, label_array, number_table
 from softlabel.data.class_names import rule_sides
+from softlabel.data.dividing import PARTS, divided, fold_parts
+from softlabel.data.encoding import ColumnPlan, TableEncoder
 from softlabel.data.images import as_pixels, channels_first
-from softlabel.data.joining import meets
-from softlabel.data.part import Part
+from softlabel.data.memory_inputs import inputs_in_memory
+from softlabel.data.part import Part, usable_part
+from softlabel.data.pixels import HasPixels
+from softlabel.data.roles import ColumnRoles
 from softlabel.data.rules import binary_rule, class_names, class_pair
 from softlabel.data.rules import leave_out as labels_left
 from softlabel.data.scaling import Scaler
-from softlabel.data.splits import split
-from softlabel.errors import InputError, few, require, unknown
+from softlabel.data.tables import contradiction_notes
+from softlabel.data.user_frames import take_rows
+from softlabel.errors import few, require, unknown
 from softlabel.ranges import check_seed
+
+if TYPE_CHECKING:
+    import polars
 
 MAX_CLASSES = 100
 SHARES = (0.6, 0.2, 0.2)
-PARTS = ("train", "validation", "test")
 Names = str | Sequence[str | int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Problem:
+class Problem(HasPixels):
     """Inputs with their classes, and which rows are for training, validation and test.
 
     `softlabel.load` makes a problem from a data set's name, a file, a folder of images, arrays or a frame. Rows are
@@ -39,7 +46,7 @@ class Problem:
     name : str
         Name of the data set or the file.
     X : float32 array of shape (n, d)
-        Inputs as they were passed; images are flattened.
+        Inputs as they were passed, or as the encoder makes them; images are flattened.
     y : int64 array of shape (n,)
         Class numbers, positions in `classes`.
     classes : tuple of str
@@ -49,7 +56,15 @@ class Problem:
     scaler : Scaler
         Scale of the inputs, learned from the training rows.
     columns : tuple of str or None
-        Names of the input columns.
+        Names of the columns of `X`.
+    table : polars.DataFrame or None
+        The columns as they were passed, where text, categories, dates or missing values need an encoder.
+    encoder : TableEncoder or None
+        Makes numbers of the columns of `table`; learned from the training rows.
+    plans : tuple of ColumnPlan
+        What each column of a table is.
+    groups, times : array of shape (n,) or None
+        Entries of the columns that decide the split, see `ColumnRoles`.
     image_shape : tuple of int or None
         (channels, height, width) of images.
     channels_last : bool
@@ -100,6 +115,11 @@ class Problem:
     all_classes: tuple[str, ...] = ()
     default_task: str | None = None
     default_pair: str | None = None
+    table: "polars.DataFrame | None" = None
+    encoder: TableEncoder | None = None
+    plans: tuple[ColumnPlan, ...] = ()
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not len(self.rows):
@@ -111,15 +131,9 @@ class Problem:
 
     @classmethod
     def from_arrays(
-        cls,
-        X: Any,
-        y: Any,
-        *,
-        name: str = "data",
-        scale: str | None = None,
-        seed: int = 0,
+        cls, X: Any, y: Any, *, name: str = "data", scale: str | None = None, seed: int = 0,
         shares: Sequence[float] = SHARES,
-    ) -> "Problem":
+    ) -> "Problem":  # fmt: skip
         """Make a problem from arrays or frames.
 
         Parameters
@@ -156,19 +170,19 @@ class Problem:
         return problem.with_split(scale or problem.default_scale, seed, shares)
 
     @classmethod
-    def unsplit(cls, X: Any, y: Any, name: str) -> "Problem":
+    def unsplit(cls, X: Any, y: Any, name: str, roles: ColumnRoles | None = None) -> "Problem":
         """A problem from arrays or frames whose rows are not split and not scaled yet."""
-        shape, table = None, X
         if getattr(X, "ndim", 2) in (3, 4):
             images = np.asarray(X)
             require(images.dtype.kind in "buif", f"{name}: images must be numbers, got values of type {images.dtype}")
             require(images.size > 0, f"{name}: there are no images, X has shape {images.shape}")
             images = as_pixels(channels_first(images, f"{name}: images"), f"{name}: images")
-            shape, table = images.shape[1:], images.reshape(len(images), -1)
-        table = number_table(table, name)
+            table = number_table(images.reshape(len(images), -1), name)
+            codes, classes = encode_classes(label_array(y, len(table)), f"{name}: label")
+            return cls(name, table, codes, classes, {}, Scaler("none"), image_shape=images.shape[1:], source=X)
+        table, fields = inputs_in_memory(X, name, roles or ColumnRoles())
         codes, classes = encode_classes(label_array(y, len(table)), f"{name}: label")
-        columns = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
-        return cls(name, table, codes, classes, {}, Scaler("none"), columns, image_shape=shape, source=X)
+        return cls(name, table, codes, classes, {}, Scaler("none"), source=X, **fields)
 
     @property
     def default_scale(self) -> str:
@@ -185,33 +199,64 @@ class Problem:
             f"'{self.name}' has {len(self.classes):,} classes in {len(self):,} rows, and at most {MAX_CLASSES} are "
             "supported: choose another label, or group its values into fewer classes first",
         )
+        rest = np.arange(len(self))
         if test is None:
-            rows = split(len(self), shares, seed, self.y)
+            rows = divided(self, rest, shares, seed)
         else:
-            rest = np.setdiff1d(np.arange(len(self)), test)
-            rows = (*(rest[part] for part in split(len(rest), (5 / 6, 1 / 6), seed, self.y[rest])), test)
+            rest = np.setdiff1d(rest, test)
+            rows = (*divided(self, rest, (5 / 6, 1 / 6), seed), test)
         parts = dict(zip(PARTS, rows, strict=True))
-        return replace(self, parts=parts, official_test=test is not None)._with_scale(scale)
+        problem = replace(self, parts=parts, official_test=test is not None)._with_scale(scale)
+        clashes = () if problem.table is None else contradiction_notes(problem.X, self.y)
+        return replace(problem, notes=(*self.notes, *clashes))
+
+    def folds(self, count: int, seed: int = 0) -> tuple["Problem", ...]:
+        """The problem `count` times, each row being a test row in exactly one of them.
+
+        The rows that are not in a fold's test part are split 3/4 and 1/4 into training and validation rows; encoder and
+        scale are learned from the fold's training rows. Classes are spread over the folds evenly, and groups stay
+        together.
+
+        Parameters
+        ----------
+        count : int
+            Number of folds, at least 2.
+        seed : int
+            Random seed of the folds.
+
+        Returns
+        -------
+        tuple of Problem
+
+        Examples
+        --------
+        >>> from softlabel.data import load
+        >>> [len(fold.test) for fold in load("digits").folds(5)]
+        [359, 360, 359, 360, 359]
+        """
+        return tuple(replace(self, parts=p)._with_scale(self.scaler.how) for p in fold_parts(self, count, seed))
 
     def _with_scale(self, scale: str) -> "Problem":
-        """The same split with a scale learned from the training rows."""
-        return replace(self, scaler=Scaler.fit(Part(self, "train", self.parts["train"]).X, scale))
+        """The same split with an encoder and a scale learned from the training rows."""
+        problem = self
+        if self.table is not None:
+            encoder = TableEncoder.fit(self.plans, self.table[self.parts["train"]], f"'{self.name}'")
+            X = encoder.transform(self.table, f"'{self.name}'")
+            problem = replace(self, X=X, encoder=encoder, columns=encoder.features)
+        return replace(problem, scaler=Scaler.fit(Part(problem, "train", problem.parts["train"]).X, scale))
 
-    def _part(self, name: str) -> Part:
-        """A part of the split, if students can be trained and compared: every class must be in every part."""
-        for other, rows in self.parts.items():
-            absent = np.setdiff1d(np.arange(len(self.classes)), self.y[rows])
-            if len(absent):
-                rare, count = self.classes[absent[0]], np.count_nonzero(self.y == absent[0])
-                remedy = f", or leave it out with `leave_out` '{rare}'" if len(self.classes) > 2 else ""
-                raise InputError(
-                    f"'{self.name}': class '{rare}' has {count} row{'s' if count != 1 else ''}, too few for one in "
-                    f"each part ({other} has none); collect more{remedy}"
-                )
-        part = Part(self, name, self.parts[name])
-        varies = name != "train" or bool((part.X.min(axis=0) < part.X.max(axis=0)).any())
-        require(varies, f"'{self.name}' has only constant input columns: nothing can be learned from them")
-        return part
+    @property
+    def treatment(self) -> list[dict[str, Any]]:
+        """What was done to every column of a table, as JSON values; empty for images and arrays without names."""
+        if self.encoder is not None:
+            return self.encoder.describe()
+        used = set(self.columns or ())
+        return [
+            {"column": plan.name, "kind": "number", "done": "number", "features": 1}
+            if plan.name in used
+            else {"column": plan.name, "kind": "dropped", "done": plan.reason, "features": 0}
+            for plan in self.plans
+        ]
 
     def __len__(self) -> int:
         return len(self.y)
@@ -227,17 +272,17 @@ class Problem:
     @cached_property
     def train(self) -> Part:
         """The rows that students and teachers learn from."""
-        return self._part("train")
+        return usable_part(self, "train")
 
     @cached_property
     def validation(self) -> Part:
         """The rows that settings are chosen with."""
-        return self._part("validation")
+        return usable_part(self, "validation")
 
     @cached_property
     def test(self) -> Part:
         """The rows that results are measured on."""
-        return self._part("test")
+        return usable_part(self, "test")
 
     @cached_property
     def full_train(self) -> Part:
@@ -250,45 +295,6 @@ class Problem:
         if name not in (*PARTS, "full_train"):
             raise unknown("part", name, (*PARTS, "full_train"))
         return getattr(self, name)
-
-    @property
-    def has_images(self) -> bool:
-        """Whether the inputs are images."""
-        return self.image_shape is not None
-
-    @property
-    def images(self) -> np.ndarray:
-        """All images with pixels in [0, 1], float32 (n, channels, height, width)."""
-        return self.pixels(self.X)
-
-    def as_images(self, X: np.ndarray) -> np.ndarray:
-        """Rows (n, d) like those of this problem as images (n, channels, height, width), values unchanged."""
-        if self.image_shape is None:
-            raise InputError(
-                f"'{self.name}' has no images: load a data set of images, an NPZ file with images and labels, a folder "
-                "of class folders, or arrays (n, height, width), (n, channels, height, width) or "
-                "(n, height, width, channels)"
-            )
-        if not self.channels_last:
-            return X.reshape(len(X), *self.image_shape)
-        channels, height, width = self.image_shape
-        return X.reshape(len(X), height, width, channels).transpose(0, 3, 1, 2)
-
-    def pixels(self, X: np.ndarray) -> np.ndarray:
-        """Rows (n, d) like those of this problem as images (n, channels, height, width) with pixels in [0, 1]."""
-        images = self.as_images(X)
-        return images if self._pixel_range == 1 else images / np.float32(self._pixel_range)
-
-    @cached_property
-    def _pixel_range(self) -> int:
-        """The value of a white pixel: 1, or 255 where all values are integers."""
-        low, high = float(self.X.min()), float(self.X.max())
-        integers = high > 1 and bool((np.round(self.X) == self.X).all())
-        require(
-            low >= 0 and high <= (255 if integers else 1),
-            f"'{self.name}': pixels must be integers from 0 to 255 or fractions from 0 to 1, got {low:g} to {high:g}",
-        )
-        return 255 if integers else 1
 
     def with_classes(
         self, task: str | None = None, classes: Names | None = None, leave_out: Names | None = None
@@ -334,7 +340,10 @@ class Problem:
             rows=self.rows[kept],
             parts={part: np.searchsorted(kept, rows[np.isin(rows, kept)]) for part, rows in self.parts.items()},
             ids=None if self.ids is None else self.ids[kept],
-            source=None if self.source is None else _take(self.source, kept),
+            source=None if self.source is None else take_rows(self.source, kept),
+            table=None if self.table is None else self.table[kept],
+            groups=None if self.groups is None else self.groups[kept],
+            times=None if self.times is None else self.times[kept],
         )
 
     def binary(self, rule: str | None = None, classes: Names | None = None) -> "Problem":
@@ -384,17 +393,3 @@ class Problem:
         for array in (self.X, self.y, *self.parts.values()):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:20]
-
-
-def without_evaluation_rows(problem: Problem, rows: np.ndarray) -> tuple[np.ndarray, int]:
-    """Unlabeled rows (u, d) that are not validation or test rows of the problem, and how many were removed."""
-    new = ~meets(rows, np.concatenate([problem.validation.X, problem.test.X]))
-    require(bool(new.any()), "every unlabeled row is a validation or test row of the data: provide other rows")
-    return rows[new], int((~new).sum())
-
-
-def _take(source: Any, rows: np.ndarray) -> Any:
-    """These rows of a user's array or frame."""
-    if hasattr(source, "iloc"):
-        return source.iloc[rows]
-    return source[rows] if hasattr(source, "shape") else np.asarray(source)[rows]

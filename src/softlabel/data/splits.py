@@ -76,3 +76,48 @@ def _position_in_class(labels: np.ndarray) -> np.ndarray:
         rows = np.flatnonzero(labels == label)
         positions[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
     return positions
+
+
+def split_by_groups(
+    groups: np.ndarray, fractions: Sequence[float], seed: int, classes: np.ndarray, *, salt: int = SALT
+) -> tuple[np.ndarray, ...]:
+    """Split row numbers so that rows of a group are in one part; parts have about their shares of every class.
+
+    Groups are taken from the largest to the smallest (in random order among equals); each goes to the part that lacks
+    its rows most, counted class by class.
+    """
+    names, members = np.unique(groups, return_inverse=True)
+    require(
+        len(names) >= len(fractions),
+        f"`group` has {len(names)} different entries, too few for {len(fractions)} parts: every part needs its own",
+    )
+    kinds = int(classes.max()) + 1
+    counts = np.zeros((len(names), kinds))
+    np.add.at(counts, (members, classes), 1.0)
+    draws = np.random.PCG64(seed + salt).random_raw(len(names))
+    order = np.lexsort((draws, -counts.sum(1)))
+    totals = np.maximum(counts.sum(0), 1.0)
+    wanted = np.outer(fractions, totals)
+    filled, part_of = np.zeros_like(wanted), np.empty(len(names), dtype=np.int64)
+    for place, group in enumerate(order.tolist()):
+        lack = ((wanted - filled) / wanted) @ (counts[group] / counts[group].sum())
+        empty = filled.sum(1) == 0
+        if len(order) - place <= empty.sum():  # the last groups are for parts that have none
+            lack = np.where(empty, lack, -np.inf)
+        part_of[group] = int(lack.argmax())
+        filled[part_of[group]] += counts[group]
+    return tuple(np.flatnonzero(part_of[members] == part) for part in range(len(fractions)))
+
+
+def split_by_time(times: np.ndarray, fractions: Sequence[float]) -> tuple[np.ndarray, ...]:
+    """Split row numbers by time, earliest part first; rows of the same time are in one part."""
+    n, order = len(times), np.argsort(times, kind="stable")
+    edges = np.floor(np.cumsum(fractions)[:-1] * n + 0.5).astype(int)
+    starts = times[order[np.clip(edges, 0, n - 1)]]  # the time at which each later part begins
+    part = np.searchsorted(starts, times, side="right")
+    parts = tuple(np.flatnonzero(part == k) for k in range(len(fractions)))
+    require(
+        all(len(rows) for rows in parts),
+        f"`time` has too few different values for {len(fractions)} parts: at least one part would be empty",
+    )
+    return parts

@@ -89,7 +89,9 @@ def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] 
     return _numeric(frame.select(columns), path).to_numpy(order="c")
 
 
-def _read_named(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
+def read_labeled(path: Path, label: str | None, drop: Sequence[str] = ()) -> "tuple[polars.DataFrame, np.ndarray]":
+    """The input columns of a CSV or Parquet file as they are, without the columns `drop`, and its labels (n,)."""
+    _check_file(path)
     frame = read_frame(path)
     if label not in frame.columns and all(is_number(name) for name in frame.columns):
         raise InputError(
@@ -101,8 +103,13 @@ def _read_named(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
     need_columns([label, *drop], frame.columns, path)
     if label in drop:
         raise InputError(f"'{path}': the label column '{label}' cannot be dropped as well: remove it from `drop`")
-    inputs = _numeric(frame.drop([label, *drop]), path)
-    return RawTable(path, inputs.to_numpy(order="c"), label_values(frame[label], path), tuple(inputs.columns), label)
+    return frame.drop([label, *drop]), label_values(frame[label], path)
+
+
+def _read_named(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
+    frame, labels = read_labeled(path, label, drop)
+    inputs = _numeric(frame, path)
+    return RawTable(path, inputs.to_numpy(order="c"), labels, tuple(inputs.columns), str(label))
 
 
 def _numeric(inputs: "polars.DataFrame", path: Path) -> "polars.DataFrame":

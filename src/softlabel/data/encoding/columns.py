@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Kind = Literal["number", "category", "date", "text", "dropped"]
 FEW_ROWS = 20  # in fewer rows, values that are all different prove nothing
 MANY_VALUES = 50  # more different words than this are text rather than categories if they are sentences
+NUMBERS_ROWS = "it numbers the rows"
 SENTENCE = 3.0  # words of a typical entry of a text column
 _ID = re.compile(
     r"(^|[ _.-])(id|ids|index|idx|key|uuid|guid|rownames?|row|nr|no|number)$|^unnamed(: ?\d+)?$|^$", re.IGNORECASE
@@ -72,18 +73,17 @@ def plan_column(column: "polars.Series") -> ColumnPlan:
         values = values.drop_nans()
     if not len(values):
         return ColumnPlan(name, "dropped", "it has no values")
-    distinct = values.n_unique()
-    if distinct == 1 and len(values) == len(column):
+    if values.min() == values.max() and len(values) == len(column):
         return ColumnPlan(name, "dropped", f"it is '{short(values[0])}' in every row")
     if dtype == pl.Boolean:
         return ColumnPlan(name, "number", "true and false become 1 and 0")
     if dtype.is_numeric() or dtype in (pl.Duration, pl.Time):
-        if dtype.is_integer() and distinct == len(column) and _is_index(values, name):
-            return ColumnPlan(name, "dropped", "it numbers the rows")
+        if dtype.is_integer() and _is_index(values, name) and values.n_unique() == len(column):
+            return ColumnPlan(name, "dropped", NUMBERS_ROWS)
         return ColumnPlan(name, "number", "numbers")
     if dtype in (pl.Date, pl.Datetime):
         return ColumnPlan(name, "date", "dates")
-    return _plan_text(column.cast(pl.String), distinct)
+    return _plan_text(column.cast(pl.String), values.n_unique())
 
 
 def _plan_text(column: "polars.Series", distinct: int) -> ColumnPlan:
@@ -92,7 +92,7 @@ def _plan_text(column: "polars.Series", distinct: int) -> ColumnPlan:
     if (numbers := as_numbers(column)) is not None:
         values, style = numbers
         if values.n_unique() == len(column) and _is_index(values.drop_nulls(), name):
-            return ColumnPlan(name, "dropped", "it numbers the rows")
+            return ColumnPlan(name, "dropped", NUMBERS_ROWS)
         return ColumnPlan(name, "number", "numbers" if style == "plain" else f"numbers written as {style}", style)
     if (dates := as_dates(column)) is not None:
         return ColumnPlan(name, "date", f"dates written as {dates[1]}", dates[1])

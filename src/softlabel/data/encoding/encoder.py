@@ -262,6 +262,7 @@ def number_values(column: "polars.Series", style: str | None, where: str) -> np.
         values = parse_numbers(column, style or "plain")
         _check_readable(column, values, "a number", where)
     elif column.dtype in (pl.Duration, pl.Time):
+        column = column.cast(pl.Duration("us")) if column.dtype == pl.Duration else column
         values = column.cast(pl.Int64).cast(pl.Float64) / 1e6
     else:
         values = column.cast(pl.Float64, strict=False)
@@ -296,8 +297,8 @@ def category_text(column: "polars.Series") -> "polars.Series":
         return blank(column)
     if column.dtype.is_float():
         column = column.fill_nan(None)
-        integers = bool((column.drop_nulls() % 1 == 0).all())
-        return (column.cast(pl.Int64) if integers else column).cast(pl.String)
+        integers = column.cast(pl.Int64, strict=False)
+        return integers.cast(pl.String).zip_with(integers == column, column.cast(pl.String))
     return column.cast(pl.String)
 
 

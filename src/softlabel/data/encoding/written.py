@@ -20,7 +20,7 @@ DATE_STYLES = (
     "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y",
     "%m/%d/%Y", "%d-%m-%Y", "%Y%m%d",
 )  # fmt: skip
-_GROUPED = {  # a grouping sign must stand between groups of three digits, or the style is not this one
+GROUPED = {  # a grouping sign must stand between groups of three digits, or the style is not this one
     "1,234.5": r"^[-+]?\d{1,3}(,\d{3})*(\.\d+)?$",
     "1.234,5": r"^[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$",
     "1 234,5": r"^[-+]?(\d{1,3}([ \u00a0\u202f']\d{3})+|\d+)([.,]\d+)?$",
@@ -52,7 +52,7 @@ def parse_numbers(column: "polars.Series", style: str) -> "polars.Series":
     text = blank(column)
     if style != "plain":
         text = text.str.strip_chars(UNITS + SPACES)
-        fits = text.str.contains(_GROUPED[style])
+        fits = text.str.contains(GROUPED[style])
         text = pl.select(pl.when(fits).then(text).alias(column.name)).to_series()
         removed, comma = NUMBER_STYLES[style]
         for sign in removed:
