@@ -15,6 +15,7 @@ NAMES = (
     "kernel",
     "kernel_regime",
     "lab",
+    "large_table",
     "mapped",
     "margin",
     "plan_ladder",

@@ -41,7 +41,7 @@ def _series(name: str, column: Any) -> "polars.Series":
     dtype = str(getattr(column, "dtype", "object"))
     if hasattr(column, "to_numpy") and dtype.startswith(("datetime64", "timedelta64")):
         zone = getattr(column.dtype, "tz", None)
-        column = column.dt.tz_localize(None) if zone is not None else column
+        column = column.dt.tz_convert(None) if zone is not None else column
         return pl.Series(name, column.to_numpy())
     values = np.asarray(column, dtype=object) if isinstance(column, list) else np.asarray(column)
     if values.dtype.kind in "biufM":

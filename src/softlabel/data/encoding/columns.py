@@ -18,6 +18,7 @@ Kind = Literal["number", "category", "date", "text", "dropped"]
 FEW_ROWS = 20  # in fewer rows, values that are all different prove nothing
 MANY_VALUES = 50  # more different words than this are text rather than categories if they are sentences
 NUMBERS_ROWS = "it numbers the rows"
+FIRST_ENTRIES = 200
 SENTENCE = 3.0  # words of a typical entry of a text column
 _ID = re.compile(
     r"(^|[ _.-])(id|ids|index|idx|key|uuid|guid|rownames?|row|nr|no|number)$|^unnamed(: ?\d+)?$|^$", re.IGNORECASE
@@ -83,21 +84,22 @@ def plan_column(column: "polars.Series") -> ColumnPlan:
         return ColumnPlan(name, "number", "numbers")
     if dtype in (pl.Date, pl.Datetime):
         return ColumnPlan(name, "date", "dates")
-    return _plan_text(column.cast(pl.String), values.n_unique())
+    return _plan_text(column.cast(pl.String))
 
 
-def _plan_text(column: "polars.Series", distinct: int) -> ColumnPlan:
-    """The role of a column of words."""
-    name = column.name
-    if (numbers := as_numbers(column)) is not None:
+def _plan_text(column: "polars.Series") -> ColumnPlan:
+    """The role of a column of words, decided from its different entries; the first of them rule most roles out."""
+    name, rows = column.name, len(column)
+    entries = column.drop_nulls().unique(maintain_order=True)
+    first, distinct = entries.head(FIRST_ENTRIES), len(entries)
+    if as_numbers(first) is not None and (numbers := as_numbers(entries)) is not None:
         values, style = numbers
-        if values.n_unique() == len(column) and _is_index(values.drop_nulls(), name):
+        if column.null_count() == 0 and values.n_unique() == rows and _is_index(values.drop_nulls(), name):
             return ColumnPlan(name, "dropped", NUMBERS_ROWS)
         return ColumnPlan(name, "number", "numbers" if style == "plain" else f"numbers written as {style}", style)
-    if (dates := as_dates(column)) is not None:
+    if as_dates(first) is not None and (dates := as_dates(entries)) is not None:
         return ColumnPlan(name, "date", f"dates written as {dates[1]}", dates[1])
-    rows = len(column)
-    words = float(column.str.count_matches(r"\S+").mean() or 0)  # type: ignore[arg-type]
+    words = float(entries.str.count_matches(r"\S+").mean() or 0)  # type: ignore[arg-type]
     if distinct > MANY_VALUES and words >= SENTENCE:
         return ColumnPlan(name, "text", f"{distinct:,} different entries of {words:.0f} words on average")
     if rows >= FEW_ROWS and distinct > 0.95 * rows:

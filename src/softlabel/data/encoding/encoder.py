@@ -30,6 +30,7 @@ MIN_SHARE = 0.002  # of the training rows, for a category of its own
 MAX_WORDS = 50
 WORD_SHARES = (0.02, 0.9)
 YEAR, WEEK = 365.2425, 7.0
+DECIMALS = 6  # of sine and cosine
 OTHER, MISSING = "(other)", "(missing)"
 
 
@@ -99,10 +100,15 @@ class CategoryStep:
 
     def codes(self, column: "polars.Series") -> np.ndarray:
         """Position in `values` of each row (n,); −1 for a value that has none."""
-        code = {value: position for position, value in enumerate(self.categories)}
-        rest = len(self.categories) if self.other else -1
+        import polars as pl
+
+        text, count = category_text(column), len(self.categories)
+        rest = count if self.other else -1
         gap = len(self.values) - 1 if self.gaps else rest
-        return np.array([gap if v is None else code.get(v, rest) for v in category_text(column).to_list()], np.int64)
+        known = pl.Series(self.categories, dtype=pl.String)
+        codes = text.replace_strict(known, range(count), default=rest, return_dtype=pl.Int64).to_numpy(writable=True)
+        codes[text.is_null().to_numpy()] = gap
+        return codes
 
     def encode(self, column: "polars.Series", where: str) -> np.ndarray:
         codes = self.codes(column)
@@ -141,8 +147,10 @@ class DateStep:
         values = date_values(column, self.style, where)
         missing = np.isnan(values)
         at = np.where(missing, self.fill, values)
-        season, week = 2 * np.pi * at / YEAR, 2 * np.pi * np.floor(at) / WEEK
-        features = [at, np.sin(season), np.cos(season), np.sin(week), np.cos(week)]
+        turns = [at / YEAR, np.floor(at) / WEEK]
+        angles = [2 * np.pi * (turn - np.floor(turn)) for turn in turns]
+        waves = [wave(angle) for angle in angles for wave in (np.sin, np.cos)]
+        features = [at, *(np.round(wave, DECIMALS) for wave in waves)]  # the same on every day of a kind
         return np.stack([*features, *([missing.astype(np.float64)] if self.gaps else [])], axis=1)
 
     @property
@@ -209,8 +217,12 @@ class TableEncoder:
 
     def transform(self, frame: "polars.DataFrame", where: str = "the table") -> np.ndarray:
         """The table as float32 (n, features)."""
-        parts = [step.encode(frame[step.column], where) for step in self.steps]
-        return np.ascontiguousarray(np.concatenate(parts, axis=1), dtype=np.float32)
+        table, filled = np.empty((frame.height, len(self.features)), dtype=np.float32), 0
+        for step in self.steps:
+            count = len(step.features)
+            table[:, filled : filled + count] = step.encode(frame[step.column], where)
+            filled += count
+        return table
 
     @property
     def columns(self) -> tuple[str, ...]:

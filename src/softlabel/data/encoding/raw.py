@@ -8,6 +8,7 @@ import numpy as np
 from softlabel.data.encoding.encoder import CategoryStep, DateStep, NumberStep, Step, TableEncoder, TextStep
 from softlabel.data.encoding.written import DATE_STYLES, NUMBER_STYLES
 from softlabel.data.table_files import is_number
+from softlabel.data.user_frames import as_polars
 from softlabel.errors import InputError, few, require
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ def raw_frame(inputs: Any, columns: Sequence[str], where: str = "the table") -> 
 
     where   what messages call the inputs
     """
-    import polars as pl
-
     require(
         has_columns(inputs),
         f"{where} must be a polars or pandas frame or a dictionary with the columns {few(columns)}, got "
@@ -46,10 +45,18 @@ def raw_frame(inputs: Any, columns: Sequence[str], where: str = "the table") -> 
     )
     twice = [name for name in columns if [str(key) for key in names].count(name) > 1]
     require(not twice, f"{where} has several columns of the same name: {few(twice)}; rename them")
-    series = [_series(name, inputs[keys[name]], where) for name in columns]
-    lengths = {len(one) for one in series}
+    picked = {name: inputs[keys[name]] for name in columns}
+    for name, values in picked.items():
+        single = isinstance(values, str | bytes) or not hasattr(values, "__len__")
+        require(
+            not single and getattr(values, "ndim", 1) == 1,
+            f"{where}: column '{name}' must be a list of entries, got {type(values).__name__}",
+        )
+    lengths = {len(values) for values in picked.values()}
     require(len(lengths) == 1, f"{where} has columns of different lengths: {few(sorted(lengths))}")
-    return pl.DataFrame(dict(zip(columns, series, strict=True)))  # by name, which may be empty
+    frame = as_polars(picked)
+    frame.columns = list(columns)  # a name may be empty, which polars replaces
+    return frame
 
 
 def encoded_rows(encoder: TableEncoder, inputs: Any, where: str = "the table") -> np.ndarray:
@@ -77,57 +84,6 @@ def check_types(frame: "polars.DataFrame", where: str) -> None:
             f"{where}: column '{column.name}' has values of type {str(column.dtype).partition('(')[0]}: write them as "
             "text or numbers",
         )
-
-
-def _series(name: str, values: Any, where: str) -> "polars.Series":
-    """One column; entries of several types become text."""
-    import polars as pl
-
-    if isinstance(values, pl.Series):
-        kinds = (pl.Categorical, pl.Enum)
-        return (values.cast(pl.String) if values.dtype in kinds else values).alias(name)
-    if type(values).__module__.startswith("pandas"):
-        values = _pandas_values(values)
-    if isinstance(values, np.ndarray):
-        require(values.ndim == 1, f"{where}: column '{name}' has {values.ndim} dimensions: it must have one")
-        if values.dtype.kind in "biufUMm":
-            exact = {"M": "datetime64[us]", "m": "timedelta64[us]"}.get(values.dtype.kind)
-            return pl.Series(name, values if exact is None else values.astype(exact))
-    elif isinstance(values, str | bytes) or not isinstance(values, Sequence):
-        raise InputError(f"{where}: column '{name}' must be a list of entries, got {type(values).__name__}")
-    entries = [_entry(value) for value in values]
-    try:
-        return pl.Series(name, entries, strict=True)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    if all(isinstance(value, int | float | None) for value in entries):
-        return pl.Series(name, [None if value is None else float(value) for value in entries], dtype=pl.Float64)
-    return pl.Series(name, [None if value is None else _text(value) for value in entries], dtype=pl.String)
-
-
-def _pandas_values(values: Any) -> Any:
-    """A pandas column as an array, or as a list with None for missing entries; times are in UTC."""
-    if getattr(values.dtype, "tz", None) is not None:
-        values = values.dt.tz_convert(None)
-    array = values.to_numpy()
-    if array.dtype.kind in "biufMm":
-        return array
-    return [None if gap else value for value, gap in zip(values, values.isna(), strict=True)]
-
-
-def _entry(value: Any) -> Any:
-    """A Python value; None for a missing one."""
-    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-    if missing or (isinstance(value, float | np.floating) and value != value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _text(value: Any) -> str:
-    """An entry as `category_text` writes it."""
-    if isinstance(value, bool):
-        return _TRUTH[0] if value else _TRUTH[1]
-    return str(int(value)) if isinstance(value, float) and value % 1 == 0 else str(value)
 
 
 def text_columns(encoder: TableEncoder) -> list[str]:
