@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 NAMES = (
+    "busy_machine",
+    "cross_test",
     "deep",
     "deep_accuracy",
     "dynamics",

@@ -25,13 +25,14 @@ from softlabel.data import load
 from softlabel.lab import CellResult, StageResults
 from softlabel.studies.plan import plan
 from softlabel.studies.plan.cells import ARMS, choice_bundles, ladder_bundles, train
-from softlabel.studies.plan.settings import LADDERS, PlanSettings
+from softlabel.studies.plan.settings import PlanSettings
+from softlabel.studies.students.families import FAMILIES
 from softlabel.studies.students.recipe import recipe_for
 from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
 from softlabel.teachers.sources import query_teacher
 
 SEEDS, TARGET, LEARNING_RATE = 10, 0.95, 0.02
-WIDTHS = LADDERS["two-layer"]
+WIDTHS = FAMILIES["two-layer"].ladder
 
 
 def main() -> None:

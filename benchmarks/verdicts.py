@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.measure import write
 from softlabel.data import load
-from softlabel.lab.scores import example_scores, unseen
+from softlabel.lab.scores import Unmet, example_scores
 from softlabel.lab.sequential import follow, planned_looks
 from softlabel.studies.students.recipe import TOGETHER, StudentCell, recipe_for
 from softlabel.studies.students.taught_problem import TaughtProblem
@@ -93,8 +93,7 @@ def simulate(
     looks = planned_looks(SEEDS)
     drawn = test_rows or difference.shape[1]
 
-    def hidden(failure: float) -> float:
-        return unseen("accuracy", [drawn], failure)
+    hidden = Unmet("accuracy", (drawn,))
 
     counts: dict[str, float] = {}
     taken = []

@@ -107,3 +107,38 @@ def test_python_says_the_same(tmp_path):
     assert found.findings == ()
     assert found.mistakes == ()
     assert found.to_dict()["examined"] == list(found.examined)
+
+
+def test_remedies_name_options_and_columns_are_listed(tmp_path, capsys):
+    frame = write_table(tmp_path / "train.csv", rows=120)
+    working = frame["sick"] == "yes"
+    hours = [30 + k % 9 if sick else 0 for k, sick in enumerate(working)]
+    towns = ["Rome", "", "Oslo", "Bern", "Rome"] * 24
+    frame.with_columns(pl.Series("hours", hours), pl.Series("town", towns)).write_csv(tmp_path / "train.csv")
+    words = ["doctor", str(tmp_path / "train.csv"), "--label", "sick"]
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    assert "age, weight, hours (number)" in shown
+    assert "town (3 categories, missing values by themselves)" in shown
+    assert "--drop 'hours'" in shown
+    assert "`" not in shown
+    assert run([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert list(answer) == ["examined", "findings", "columns"]
+    assert answer["columns"][3] == {"column": "town", "kind": "category", "features": 4,
+                                    "done": "3 categories, missing values by themselves"}  # fmt: skip
+    assert run([*words, "--drop", "hours", "--drop", "town"]) == 0
+    assert capsys.readouterr().out.endswith("No known mistake was found.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [("--numeric code", "number"), ("--categorical code", "category"), ("--group code", None), ("--time code", None)],
+)
+def test_roles_of_columns(words, kind, tmp_path, capsys):
+    frame = write_table(tmp_path / "train.csv")
+    code = np.random.default_rng(0).integers(0, 12, frame.height)
+    frame.with_columns(pl.Series("code", code)).write_csv(tmp_path / "train.csv")
+    assert run(["doctor", str(tmp_path / "train.csv"), "--label", "sick", *words.split(), "--json"]) == 0
+    kinds = {one["column"]: one["kind"] for one in json.loads(capsys.readouterr().out)["columns"]}
+    assert kinds.get("code") == kind

@@ -56,11 +56,11 @@ def test_an_exported_student_predicts(tmp_path, capsys):
         (["--accuracy", "nan"], "--accuracy must be above 0 and at most 1, got nan"),
         (["--accuracy", "0.9", "--widths", "4"], "two different"),
         (["--accuracy", "0.9", "--widths", "few"], "--widths must be integers separated by commas"),
-        (["--accuracy", "0.9", "--family", "mlp"], "mlp"),
+        (["--accuracy", "0.9", "--student", "mlp"], "mlp"),
         (["--accuracy", "0.9", "--share", "1.5"], "share must lie"),
         (["--accuracy", "0.9", "--confirm", "10"], "cannot confirm"),
         (["--accuracy", "0.9", "--size", "8"], "does not take --size: leave it out"),
-        (["--accuracy", "0.9", "--family", "vgg"], "family 'vgg' needs images"),
+        (["--accuracy", "0.9", "--student", "vgg"], "student 'vgg' needs images"),
         ([], "--accuracy"),
     ],
 )

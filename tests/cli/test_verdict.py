@@ -63,8 +63,6 @@ def test_unlabeled_rows_come_from_a_file(tmp_path, capsys):
 
 
 SPOILED = {
-    "missing": ({"age": [None] + [1.0] * 399}, "missing values"),
-    "text": ({"age": ["old", *map(str, range(399))]}, "not numbers"),
     "infinite": ({"age": [float("inf")] + [1.0] * 399}, "infinite"),
     "one class": ({"sick": ["yes"] * 400}, "one class only"),
     "no label": ({"sick": [None, *["yes", "no"] * 199, "yes"]}, "1 missing value"),

@@ -10,7 +10,6 @@ from softlabel.data import Problem, load
 from softlabel.data.catalogue import CIFAR10
 from softlabel.data.dividing import PARTS
 from softlabel.data.scaling import Scaler, norms
-from softlabel.data.transfer_rows import without_evaluation_rows
 from softlabel.errors import InputError
 
 
@@ -218,13 +217,3 @@ def test_numbers_in_rules_mean_classes_before_some_were_left_out():
     problem = load((X, np.array(["a", "b", "c", "d"])[y]), leave_out="a")
     chosen = load((X, np.array(["a", "b", "c", "d"])[y]), leave_out="a", task="label>1")
     np.testing.assert_array_equal(problem.binary("label>1").y, chosen.y)
-
-
-def test_unlabeled_rows_that_are_evaluation_rows_are_removed():
-    X, y = table(100)
-    problem = Problem.from_arrays(X, y)
-    rows, removed = without_evaluation_rows(problem, X)
-    assert removed == 40
-    np.testing.assert_array_equal(rows, problem.train.X)
-    with pytest.raises(InputError, match="every unlabeled row is a validation or test row"):
-        without_evaluation_rows(problem, problem.test.X)

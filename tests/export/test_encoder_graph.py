@@ -8,18 +8,16 @@ import pytest
 from onnx import TensorProto, helper
 
 from softlabel.data.encoding import TableEncoder, plan_columns
-from softlabel.export.encoder_graph import encoded, encoder_inputs, needs_text
-from softlabel.export.onnx_graph import _Nodes
+from softlabel.export.encoder_graph import encoded, encoder_feeds, encoder_inputs, encoder_nodes
 
 
 def run(encoder, feeds):
-    nodes = _Nodes()
+    nodes = encoder_nodes(encoder)
     name = encoded(nodes, encoder)
     out = helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", len(encoder.features)])
     graph = helper.make_graph(nodes.nodes, "encoder", encoder_inputs(encoder), [out], nodes.constants)
-    opset = 20 if needs_text(encoder) else 17
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 2)]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=9 if needs_text(encoder) else 8)
+    imports = [helper.make_opsetid("", nodes.opset), helper.make_opsetid("ai.onnx.ml", 2)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=9)
     onnx.checker.check_model(model, full_check=True)
     return onnxruntime.InferenceSession(model.SerializeToString()).run([name], feeds)[0]
 
@@ -38,14 +36,13 @@ def test_the_graph_encodes_like_the_encoder(columns):
         }
     ).select(columns)
     encoder = TableEncoder.fit(plan_columns(frame), frame)
-    strings = {
-        name: np.array(frame[name].fill_null("").to_list(), dtype=object)[:, None]
-        for name in columns
-        if name not in "nd"
-    }
-    feeds = dict(strings)
+    feeds = encoder_feeds(encoder, frame, "the table")
+    strings = {name for name, values in feeds.items() if values.dtype == object}
+    assert strings == set(columns) - {"n", "d"}
+    by_hand = {name: np.array(frame[name].fill_null("").to_list(), dtype=object)[:, None] for name in strings}
     if "n" in columns:
-        feeds["n"] = frame["n"].fill_null(float("nan")).to_numpy().astype(np.float32)[:, None]
+        by_hand["n"] = frame["n"].fill_null(float("nan")).to_numpy().astype(np.float32)[:, None]
     if "d" in columns:
-        feeds["d"] = frame["d"].str.to_date().to_physical().cast(pl.Float64).to_numpy()[:, None]
+        by_hand["d"] = frame["d"].str.to_date().to_physical().cast(pl.Float64).to_numpy()[:, None]
+    assert np.abs(run(encoder, by_hand) - encoder.transform(frame)).max() < 1e-5
     assert np.abs(run(encoder, feeds) - encoder.transform(frame)).max() < 1e-5

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from softlabel.lab.needed_rows import AREA, CORRELATION, DISAGREEMENT, assumed_variance, half_width, rows_needed
-from softlabel.lab.scores import METRICS, example_scores
+from softlabel.lab.cross_test import fold_scores
+from softlabel.lab.needed_rows import (
+    AREA,
+    CORRELATION,
+    DISAGREEMENT,
+    assumed_variance,
+    expected_rows,
+    half_width,
+    rows_needed,
+)
+from softlabel.lab.scores import METRICS, Unmet, example_scores
 from softlabel.lab.sequential import Look, analyze
 from softlabel.lab.statistics import crossed_mean
 
@@ -72,6 +81,47 @@ def test_the_metrics_differ():
 def test_rows_that_were_not_met_count_too():
     assert rows_needed(0.5, FAILURE, 0.0, unmet=300.0) == 600
     assert half_width(600, FAILURE, 0.0, unmet=300.0) == 0.5
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("variance", [0.0, 100.0])
+def test_rows_and_half_widths_are_inverse(joined, variance):
+    rows = rows_needed(0.5, FAILURE, variance, 300.0, joined)
+    assert half_width(rows, FAILURE, variance, 300.0, joined) == pytest.approx(0.5, rel=2e-3)
+    assert half_width(rows, FAILURE, variance, 300.0, joined) <= 0.5
+    assert rows_needed(0.5, FAILURE, variance, 300.0, True) >= rows_needed(0.5, FAILURE, variance, 300.0)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "balanced accuracy", "auc"])
+@pytest.mark.parametrize("folds", [None, 5])
+def test_before_and_after_a_run_agree_if_the_assumption_holds(metric, folds):
+    """The same level, variance, factor and floor: measured half-widths and rows are about those that were expected."""
+    rng = np.random.default_rng(4)
+    counts = (1600, 400)
+    truth = np.repeat([0, 1], counts)
+    places = np.arange(2000) % 5
+    expected = expected_rows(metric, counts, 0.5, FAILURE, folds)
+    assert expected is not None
+    assert expected.rows == 2000
+    halves = []
+    for _ in range(20):
+        pairs = pair(rng, metric, truth, 2)
+        arms = [np.repeat(fold_scores(metric, table, truth, places)[None], 2, axis=0) for table in pairs]
+        hidden = Unmet(metric, counts)
+        halves.append(analyze(Look(2, FAILURE), *arms, 0.0, hidden, None if folds is None else places).examples)
+    assert np.mean(halves) == pytest.approx(expected.half, rel=0.2)
+    assert expected.enough is not None
+    enough = np.array(counts) * expected.enough // 2000 + 1
+    again = expected_rows(metric, enough, 0.5, FAILURE, folds)
+    assert again is not None
+    assert again.half == pytest.approx(0.5, rel=0.01)
+
+
+def test_nothing_is_expected_of_the_log_loss_and_no_equivalence_is_never_reached():
+    assert expected_rows("log loss", (50, 50), 0.5, FAILURE) is None
+    expected = expected_rows("accuracy", (50, 50), 0.0, FAILURE)
+    assert expected is not None
+    assert expected.enough is None
 
 
 @pytest.mark.parametrize("metric", list(METRICS))

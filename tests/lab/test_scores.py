@@ -99,5 +99,24 @@ def _lost_area(shares, weights):
     return np.mean([1 - (1 - own) * (1 - rest) for own, rest in zip(shares, others, strict=True)])
 
 
+@pytest.mark.parametrize("classes", [2, 20])
+def test_even_classes_hide_no_more_of_balanced_accuracy_than_of_accuracy(classes):
+    """A kind that was not met may be of any class, but not of all of them at once."""
+    class_rows = (50,) * classes
+    assert unseen("balanced accuracy", class_rows, 0.01) == pytest.approx(unseen("accuracy", class_rows, 0.01))
+
+
+def test_the_auc_of_rare_classes_is_bounded_by_the_rows_that_were_met():
+    assert unseen("auc", (60, 3940), 0.0097) == pytest.approx(100 * np.log(1 / 0.0097) / 60)
+    assert unseen("auc", (60, 3940), 0.0097, farthest=0.0) == 0
+    farthest = 100 * 0.3 * 4000 / 60  # one row of the rare class, placed 0.3 apart by both arms
+    assert unseen("auc", (60, 3940), 0.0097, farthest) == pytest.approx(0.3 * unseen("auc", (60, 3940), 0.0097))
+
+
+def test_absent_classes_count_for_nothing():
+    for metric in METRICS:
+        assert unseen(metric, (40, 0, 60), 0.05) == unseen(metric, (40, 60), 0.05)
+
+
 def test_the_log_loss_has_no_bound():
     assert unseen("log loss", (10, 10), 0.05) == 0

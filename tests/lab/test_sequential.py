@@ -8,7 +8,7 @@ from benchmarks.verdicts import rare_failures
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel.lab.scores import unseen
+from softlabel.lab.scores import Unmet
 from softlabel.lab.sequential import Look, analyze, follow, planned_looks
 
 
@@ -63,7 +63,7 @@ def test_equal_arms_end_without_a_difference():
 
 
 def hide(*class_rows: int, metric: str = "accuracy"):
-    return lambda failure: unseen(metric, class_rows, failure)
+    return Unmet(metric, class_rows)
 
 
 def test_rows_that_never_differ_do_not_prove_that_none_would():

@@ -17,6 +17,8 @@ from softlabel.networks.softening import UNCHANGED, Softening
         (Softening(0.25), "sharpened (label temperature 0.25)", "sharpened_", True),
         (Softening(1.0, 0.1), "softened (label smoothing 0.1)", "softened_", True),
         (Softening(2.0, 0.1), "softened (label temperature 2, label smoothing 0.1)", "softened_", True),
+        (Softening(8.0, 0.1, 0.14), "probabilities", "p_", False),  # calibrated
+        (Softening(None, calibration=2.0), "probabilities", "p_", False),
         (Softening(None), "probabilities or softened (not recorded in the file)", "p_", True),
     ],
 )
@@ -30,10 +32,11 @@ def test_words(softening, meaning, prefix, noted):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"temperature": 0.0}, {"temperature": np.inf}, {"temperature": "8"}, {"smoothing": 1.0}]
+    "bad",
+    [{"temperature": 0.0}, {"temperature": np.inf}, {"temperature": "8"}, {"smoothing": 1.0}, {"calibration": 0.0}],
 )
 def test_numbers_that_no_labels_have_are_refused(bad):
-    with pytest.raises(InputError, match=r"label (temperature|smoothing) must"):
+    with pytest.raises(InputError, match=r"(label|calibration) (temperature|smoothing) must"):
         Softening(**bad)
 
 

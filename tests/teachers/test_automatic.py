@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.special import softmax
 from sklearn.datasets import load_iris
@@ -18,6 +19,11 @@ def blobs(rows=200, classes=3, seed=0, noise=1.0):
     rng = np.random.default_rng(seed)
     y = rng.integers(classes, size=rows)
     return Problem.from_arrays(3 * np.eye(classes)[y] + noise * rng.normal(size=(rows, classes)), y)
+
+
+def only(monkeypatch, name):
+    """Leave one of the models as the only candidate."""
+    monkeypatch.setattr(automatic, "MODELS", {name: automatic.MODELS[name]})
 
 
 @pytest.fixture
@@ -50,8 +56,10 @@ def test_the_description_names_the_choice_and_both_losses(quick):
     assert f"log loss {loss:.4f} on validation rows" in found.description
     assert "a network of width 32" in found.description
     assert "boosted trees (" in found.description
-    other = float(found.description.split(": ")[-1].split(")")[0])
-    assert other >= loss - 1e-4
+    assert "a random forest (100 trees)" in found.description
+    others = [float(text.split(")")[0]) for text in found.description.split("): ")[1:]]
+    assert len(others) >= 1
+    assert min(others) >= loss - 1e-4
 
 
 def test_training_rows_are_labelled_by_models_that_have_not_seen_them():
@@ -63,15 +71,21 @@ def test_training_rows_are_labelled_by_models_that_have_not_seen_them():
     assert (found.logits[train].argmax(axis=1) == problem.y[train]).mean() < 0.6
 
 
-def test_trees_and_networks_are_chosen_where_each_is_better():
+def test_each_model_is_chosen_where_it_is_better():
     rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, size=(900, 12))
+    x = rng.uniform(-1, 1, size=(1500, 6))
     board = (np.floor(2.5 * x[:, 0]) + np.floor(2.5 * x[:, 1])).astype(int) % 2
     assert "trained here: boosted trees" in train_automatic_teacher(Problem.from_arrays(x, board)).description
-    smooth = rng.random(900) < 1 / (1 + np.exp(-3 * x.sum(axis=1)))
-    found = train_automatic_teacher(Problem.from_arrays(x, smooth))
-    assert "trained here: a network" in found.description
-    assert "temperature" in found.notes[0]
+    smooth = rng.random(1500) < 1 / (1 + np.exp(-3 * x.sum(axis=1)))
+    predictions = train_automatic_teacher(Problem.from_arrays(x, smooth))
+    assert "trained here: a network" in predictions.description
+    assert "the network's logits are divided by" in predictions.notes[0]
+    x = rng.normal(size=(500, 12))
+    several = (x[:, :10] > 1).sum(axis=1) > 1
+    predictions = train_automatic_teacher(Problem.from_arrays(x, several))
+    assert "trained here: a random forest (100 trees)" in predictions.description
+    assert "the forest's logits are divided by" in predictions.notes[0]
+    assert predictions.kind == "probabilities"
 
 
 def test_the_seed_decides_everything(quick):
@@ -81,10 +95,9 @@ def test_the_seed_decides_everything(quick):
     assert not np.array_equal(first.logits, train_automatic_teacher(problem, seed=4).logits)
 
 
-@pytest.mark.parametrize("trees", [True, False])
-def test_rows_outside_training_and_unlabelled_ones_have_the_same_model(quick, monkeypatch, trees):
-    if not trees:
-        monkeypatch.setattr(automatic, "MOST_TREE_WORK", 0)
+@pytest.mark.parametrize("model", ["network", "trees", "forest"])
+def test_rows_outside_training_and_unlabelled_ones_have_the_same_model(quick, monkeypatch, model):
+    only(monkeypatch, model)
     problem = blobs(classes=2)
     held = problem.test.rows
     found = train_automatic_teacher(problem, transfer=problem.X[held])
@@ -95,8 +108,7 @@ def test_trees_are_left_out_where_they_would_take_too_long(quick, monkeypatch):
     monkeypatch.setattr(automatic, "MOST_TREE_WORK", 1000)
     found = train_automatic_teacher(blobs())
     assert "boosted trees are left out: 120 rows × 3 columns × 3 classes are more than 1,000" in found.notes[0]
-    assert "trees" not in found.description
-    assert found.kind == "logits"
+    assert "boosted trees" not in found.description
 
 
 def test_every_stage_is_logged(quick, caplog):
@@ -105,11 +117,13 @@ def test_every_stage_is_logged(quick, caplog):
     lines = [line for line in caplog.messages if line.startswith("teacher: ")]
     assert "network of width 32 on 120 rows" in lines[0]
     assert "boosted trees" in lines[1]
-    assert [line.split(" by ")[0] for line in lines[2:]] == [f"teacher: labeling fold {k} of 5" for k in range(1, 6)]
+    assert "a random forest" in lines[2]
+    assert [line.split(" by ")[0] for line in lines[3:]] == [f"teacher: labeling fold {k} of 5" for k in range(1, 6)]
 
 
-def test_the_network_is_calibrated(monkeypatch):
-    monkeypatch.setattr(automatic, "MOST_TREE_WORK", 0)
+@pytest.mark.parametrize("model", ["network", "forest"])
+def test_networks_and_forests_are_calibrated(monkeypatch, model):
+    only(monkeypatch, model)
     problem = blobs(600, noise=2.5)
     found = train_automatic_teacher(problem)
     validation = problem.validation.rows
@@ -117,24 +131,24 @@ def test_the_network_is_calibrated(monkeypatch):
     assert audit_teacher(problem, found).warnings == ()
 
 
-def test_an_easy_problem_does_not_make_labels_hard(monkeypatch):
+@pytest.mark.parametrize("model", ["network", "forest"])
+def test_an_easy_problem_does_not_make_labels_hard(monkeypatch, model):
     """Where every validation row is right the loss alone would ask for temperature 0."""
-    monkeypatch.setattr(automatic, "MOST_TREE_WORK", 0)
+    only(monkeypatch, model)
     problem = blobs(120, noise=0.8)
     found = train_automatic_teacher(problem)
     assert audit_teacher(problem, found).parts["validation"].accuracy == 1
     assert found.probabilities[problem.train.rows].max(axis=1).mean() < 0.9999
 
 
-@pytest.mark.parametrize("trees", [True, False])
-def test_a_class_of_one_training_row(quick, monkeypatch, trees):
+@pytest.mark.parametrize("model", ["network", "trees", "forest"])
+def test_a_class_of_one_training_row(quick, monkeypatch, model):
     problem = blobs(120)
     labels = problem.y.copy()
     for part, keep in (("train", 1), ("validation", 3), ("test", 3)):
         rows = problem.part(part).rows[labels[problem.part(part).rows] == 2]
         labels[rows[keep:]] = 0
-    if not trees:
-        monkeypatch.setattr(automatic, "MOST_TREE_WORK", 0)
+    only(monkeypatch, model)
     found = train_automatic_teacher(replace(problem, y=labels))
     assert found.known.all()
     assert found.logits.shape == (120, 3)
@@ -158,3 +172,33 @@ def test_predictions_are_probabilities(quick):
     found = train_automatic_teacher(blobs())
     assert softmax(found.logits, axis=1).sum(axis=1) == pytest.approx(np.ones(200))
     assert np.isfinite(found.logits).all()
+
+
+def test_a_forest_of_many_rows_is_small_and_fast(monkeypatch):
+    """Few trees, each of some rows: its size does not grow with the rows."""
+    monkeypatch.setattr(automatic, "LARGE", 100)
+    monkeypatch.setattr(automatic, "TREE_ROWS", 60)
+    problem = blobs(400)
+    forest = automatic.RandomForest.best(problem, problem.train.rows, 0)
+    assert len(forest.model.estimators_) == automatic.LARGE_FOREST
+    assert forest.leaf == automatic.LARGE_LEAF
+    assert max(tree.tree_.n_node_samples[0] for tree in forest.model.estimators_) <= 60
+
+
+def test_votes_of_a_forest_are_never_certain():
+    problem = blobs(200, noise=0.1)
+    forest = automatic.RandomForest.best(problem, problem.train.rows, 0)
+    plain = replace(forest, temperature=1.0)
+    votes = forest.model.predict_proba(problem.X)
+    assert votes.max() == 1
+    assert softmax(plain.logits(problem.X), axis=1) == pytest.approx((100 * votes + 1) / 103)
+
+
+def test_tables_with_text_have_a_teacher_too(quick):
+    rng = np.random.default_rng(0)
+    color = rng.choice(["red", "green", "blue"], 200)
+    size = np.where(rng.random(200) < 0.1, None, rng.normal(size=200).round(2))
+    problem = Problem.from_arrays(pl.DataFrame({"color": color, "size": size.tolist()}), color == "red")
+    assert problem.encoder is not None
+    predictions = train_automatic_teacher(problem)
+    assert audit_teacher(problem, predictions).parts["test"].accuracy > 0.95

@@ -67,11 +67,11 @@ def test_an_id_column_is_for_label_files_alone():
         ("Auto", "teacher 'Auto' is not a teacher: a teacher is 'auto'"),
         ("nowhere/m.onnx", "no file 'nowhere/m.onnx' for a teacher"),
         ("nowhere/p.csv", "no file 'nowhere/p.csv'"),
-        ("model.pkl", "'model.pkl' may hold code, which softlabel never loads"),
-        ("notes.txt", "an .onnx file, a .csv, .parquet or .npy file of soft labels"),
+        ("model.pkl", "'model.pkl' may run code when it is loaded, so softlabel does not load it: load it in Python"),
+        ("notes.md", "an .onnx file, a .csv, .parquet or .npy file of soft labels"),
         (3, "teacher of type int is not possible: a teacher is 'auto'"),
         (None, "teacher of type NoneType is not possible"),
-        (LinearSVC(), "teacher of type LinearSVC has no predict_proba: a teacher is 'auto'"),
+        (LinearSVC(), "teacher of type LinearSVC has no predict_proba: if its predict returns"),
     ],
 )
 def test_what_is_no_teacher(teacher, message):
@@ -79,6 +79,32 @@ def test_what_is_no_teacher(teacher, message):
     with pytest.raises(InputError, match=message) as caught:
         query_teacher(problem, teacher)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "why", "load", "convert"),
+    [
+        ("m.pkl", "may run code", "joblib.load or pickle.load", "skl2onnx.to_onnx(model, X[:1])"),
+        ("m.pickle", "may run code", "joblib.load or pickle.load", "skl2onnx.to_onnx(model, X[:1])"),
+        ("m.JOBLIB", "may run code", "joblib.load or pickle.load", "skl2onnx.to_onnx(model, X[:1])"),
+        ("m.pt", "may run code", "torch.load", "torch.onnx.export(module, inputs, 'teacher.onnx')"),
+        ("m.pth", "may run code", "torch.load", "torch.onnx.export(module, inputs, 'teacher.onnx')"),
+        ("m.keras", "may run code", "keras.models.load_model", "model.export('teacher.onnx', format='onnx')"),
+        ("m.h5", "may run code", "keras.models.load_model", "model.export('teacher.onnx', format='onnx')"),
+        ("m.cbm", "of CatBoost alone", "CatBoostClassifier.load_model", "model.save_model('teacher.onnx', format="),
+        ("m.json", "of XGBoost alone", "XGBClassifier.load_model", "onnxmltools.convert_xgboost"),
+        ("m.txt", "of LightGBM alone", "lightgbm.Booster(model_file=...).predict", "onnxmltools.convert_lightgbm"),
+    ],
+)
+def test_files_of_other_libraries_are_refused_with_the_way_to_convert_them(tmp_path, name, why, load, convert):
+    _, _, problem = made(60)
+    (tmp_path / name).write_bytes(b"anything")
+    with pytest.raises(InputError) as caught:
+        query_teacher(problem, tmp_path / name)
+    message = str(caught.value)
+    assert all(part in message for part in (f"'{tmp_path / name}'", why, f"load it in Python ({load})", convert))
+    assert "\n" not in message
+    assert "`" not in message
 
 
 def test_folders_and_empty_files(tmp_path):

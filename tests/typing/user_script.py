@@ -43,7 +43,7 @@ def should_i_distill() -> sl.Verdict:
     X, y = arrays()
     options = sl.VerdictOptions(confidence=0.9, epochs=20, teacher=sl.TeacherOptions(kind="probabilities"))
     execution = sl.Execution(executor="local", workers=2, progress=show)
-    verdict = sl.verdict(X, y, teacher, width=4, seeds=10, equivalence=0.5, options=options, execution=execution)
+    verdict = sl.verdict(X, y, teacher, width=4, seeds=10, student="two-layer", options=options, execution=execution)
     gap: sl.Interval = verdict.gap
     print(
         verdict.verdict.upper(), gap.low + verdict.gap.high, gap.mean, gap.runs, verdict.runs + 1, verdict.runs_needed

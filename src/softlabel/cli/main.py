@@ -28,6 +28,7 @@ from softlabel.cli.train import train
 from softlabel.cli.verdict import verdict
 from softlabel.errors import InputError, SoftlabelError, out_of_memory
 from softlabel.memory import check_room
+from softlabel.processors import calm_threads
 
 INTERRUPTED = 130
 WRONG_PATHS = (errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.ELOOP)
@@ -101,6 +102,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def main() -> None:
     """The `softlabel` command."""
     terminal.open_streams()
+    calm_threads()
     code = run()
     try:
         sys.stdout.flush()

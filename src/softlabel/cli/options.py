@@ -86,6 +86,11 @@ StudentSize = Annotated[
     option("Size of the students: neurons, leaves, boosting rounds, trees or channels. Default: 32 neurons, 16 leaves, "
            "20 rounds or trees, 16 (vgg) or 8 (resnet) channels.", TRAINING, min=1),
 ]  # fmt: skip
+CrossTest = Annotated[
+    int | None,
+    option("Test every row once, in N folds; 0: one test part. Default: 5 below 5,000 rows without test rows.", DATA,
+           min=0, metavar="N"),
+]  # fmt: skip
 SearchRadius = Annotated[bool, option("Choose a radius of the papers' projection, too.", TRAINING, "--search-radius")]
 Epochs = Annotated[
     int | None,

@@ -15,10 +15,10 @@ def plan(
     size: options.Size = None,
     accuracy: Annotated[float, option("Test accuracy to reach, e.g. 0.95.")],
     teacher: TeacherChoice,
-    family: Annotated[
-        str, option("two-layer, vgg or resnet; the widths of deep students are channels of the first layer.")
-    ] = "two-layer",
-    widths: Annotated[str | None, option("Ladder of widths, e.g. 2,4,8,16. Default: 2 … 512.")] = None,
+    student: options.StudentFamily = "two-layer",
+    widths: Annotated[
+        str | None, option("Sizes to try, in the unit of the family, e.g. 2,4,8,16. Default: 2 … 512 neurons.")
+    ] = None,
     seeds: Annotated[int, option("Students at each width of the search.")] = 10,
     share: Annotated[float, option("Probability with which a fresh student must reach the accuracy.")] = 0.9,
     confidence: Annotated[float, option("Confidence of that promise.")] = 0.95,
@@ -39,9 +39,9 @@ def plan(
 
     Example: softlabel plan mnist --accuracy 0.95
 
-    Example: softlabel plan heart.csv --label sick --teacher forest.onnx --accuracy 0.9 --out runs/heart
+    Example: softlabel plan heart.csv --label sick --teacher forest.onnx --accuracy 0.9 --student boosted-trees
 
-    Example: softlabel plan cifar10 --classes cat,dog --family vgg --teacher vgg8+3 --accuracy 0.7 --seeds 3
+    Example: softlabel plan cifar10 --classes cat,dog --student vgg --teacher vgg8+3 --accuracy 0.7 --seeds 3
     """
     from softlabel.studies.plan import PlanOptions
     from softlabel.studies.plan import plan as find
@@ -52,7 +52,7 @@ def plan(
     )  # fmt: skip
     ladder = None if widths is None else options.positive_integers(widths, "widths")
     options.print_result(
-        lambda: find(problem, teacher=teacher.teacher, accuracy=accuracy, family=family, widths=ladder, seeds=seeds,
+        lambda: find(problem, teacher=teacher.teacher, accuracy=accuracy, student=student, widths=ladder, seeds=seeds,
                      seed=seed, out=out, options=chosen, execution=execution.execution()),
         _show, as_json,
     )  # fmt: skip

@@ -35,8 +35,8 @@ def predict(
     printed on stderr, and stated in the JSON key `probabilities_are` and in the names of columns (softened_CLASS
     instead of p_CLASS).
 
-    Columns are matched by name if the model has column names (other columns are ignored), otherwise by position. Labels
-    are not needed.
+    Columns are matched by name if the model has column names (other columns are ignored), otherwise by position. Text,
+    dates and missing values are read as in training if the model takes them. Labels are not needed.
 
     Example: softlabel predict runs/plan/students/soft-24.onnx new.csv --id patient --out predictions.csv
 

@@ -16,12 +16,17 @@ def verdict(
     transfer: Annotated[
         Path | None, option("File of unlabeled rows with the same columns; the teacher labels them for an arm.", DATA)
     ] = None,
+    augment: Annotated[
+        float, option("Synthetic rows for an arm that the teacher labels, as a multiple of the training rows.", DATA)
+    ] = 0.0,
     teacher: TeacherChoice,
-    width: Annotated[int, option("Hidden neurons of the students.")] = 32,
+    student: options.StudentFamily = "two-layer",
+    width: options.StudentSize = None,
     metric: Annotated[str, option("accuracy, balanced-accuracy, auc or log-loss.")] = "accuracy",
     equivalence: Annotated[float, option("A gap within ± this many points does not matter.")] = 0.5,
     seeds: Annotated[int, option("Maximum number of seeds per arm.")] = 40,
     confidence: Annotated[float, option("Confidence over all looks together.")] = 0.95,
+    cross_test: options.CrossTest = None,
     training: TrainingChoice,
     execution: ExecutionChoice,
     seed: options.Seed = 0,
@@ -41,19 +46,22 @@ def verdict(
     Example: softlabel verdict heart.csv --label sick --test later.csv --teacher labels.csv --id patient
 
     Example: softlabel verdict heart.csv --label sick --drop patient --transfer unlabeled.csv
+
+    Example: softlabel verdict heart.csv --label sick --student tree --width 8
     """
     from softlabel.studies.verdict import VerdictOptions
     from softlabel.studies.verdict import verdict as decide
-    from softlabel.teachers.sources import read_unlabeled
+    from softlabel.teachers.rows import read_unlabeled_rows
 
     problem = data.loader(seed=seed, id_column=teacher.id_column, test=test)
     chosen = VerdictOptions(
-        **vars(training), confidence=confidence, teacher=teacher.options(),
-        transfer=None if transfer is None else read_unlabeled(transfer, problem(), data.drop or ()),
+        **vars(training), equivalence=equivalence, confidence=confidence, cross_test=cross_test, augment=augment,
+        teacher=teacher.options(),
+        transfer=None if transfer is None else read_unlabeled_rows(transfer, problem(), data.drop or ()),
     )  # fmt: skip
     options.print_result(
-        lambda: decide(problem, teacher=teacher.teacher, width=width, metric=metric, equivalence=equivalence,
-                       seeds=seeds, seed=seed, out=out, options=chosen, execution=execution.execution()),
+        lambda: decide(problem, teacher=teacher.teacher, student=student, width=width, metric=metric, seeds=seeds,
+                       seed=seed, out=out, options=chosen, execution=execution.execution()),
         _show, as_json,
     )  # fmt: skip
 
@@ -64,7 +72,8 @@ def _show(document: dict[str, Any]) -> None:
         agreement = arm.get("agreement")
         rows.append([
             name, f"{arm['mean']:.4f} ({arm['low']:.4f} … {arm['high']:.4f})", f"{arm['log_loss']:.4f}",
-            f"{arm['calibration_error']:.3f}", "–" if agreement is None else f"{agreement:.1%}",
+            f"{arm['brier_score']:.4f}", f"{arm['calibration_error']:.3f}",
+            "–" if agreement is None else f"{agreement:.1%}",
         ])  # fmt: skip
-    columns = ["labels", document["metric"], "log loss", "calibration error", "agreement"]
+    columns = ["labels", document["metric"], "log loss", "Brier score", "calibration error", "agreement"]
     options.table(f"{document['metric']} on test rows, {document['runs']} seeds", columns, rows)

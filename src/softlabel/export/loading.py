@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from softlabel.data.encoding.raw import check_types, encoded_rows, has_columns, raw_frame, text_columns
 from softlabel.errors import InputError, require
+from softlabel.export.column_feeds import RawColumns
 from softlabel.export.deep import KIND as DEEP
 from softlabel.export.deep import load_student
 from softlabel.export.numpy_file import read_numpy_student
@@ -38,6 +41,9 @@ class LoadedModel:
         Names of the classes; indices if the file contains no names.
     columns : tuple of str or None
         Names of the input columns of a table, if they have names.
+    raw : RawColumns or None
+        How columns with types of their own (text, dates, missing values) are read, for models that take them by name.
+        The inputs of such a model are polars or pandas frames or dictionaries of columns.
     shape : tuple of int
         Shape of one input: (columns,), or (channels, height, width) for images with pixels in [0, 1].
     softening : Softening
@@ -61,15 +67,20 @@ class LoadedModel:
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None
     shape: tuple[int, ...]
-    function: Callable[[np.ndarray], np.ndarray]
+    function: Callable[[Any], np.ndarray]
     softening: Softening = UNCHANGED
+    raw: RawColumns | None = None
 
     @classmethod
     def from_student(cls, path: Path, student: StudentModel) -> "LoadedModel":
         """A two-layer student; `path` is its name in messages."""
+        encoder, shape, raw = student.encoder, (student.network.inputs,), None
+        if encoder is not None:
+            shape = (len(encoder.columns),)
+            raw = RawColumns(partial(encoded_rows, encoder), tuple(text_columns(encoder)), only=True)
         return cls(
-            path, "two-layer student", student.classes, student.columns, (student.network.inputs,),
-            student.probabilities, student.softening,
+            path, "two-layer student", student.classes, student.columns, shape, student.probabilities,
+            student.softening, raw,
         )  # fmt: skip
 
     @property
@@ -78,18 +89,21 @@ class LoadedModel:
         return len(self.shape) == 3
 
     def predict(self, inputs: Any) -> np.ndarray:
-        """Index in `classes` of the most probable class, for each of the raw inputs (n, *shape)."""
+        """Index in `classes` of the most probable class, for each of the raw inputs, see `probabilities`."""
         return self.probabilities(inputs).argmax(axis=1)
 
-    def probabilities(self, inputs: Any) -> np.ndarray:
+    def probabilities(self, inputs: Any, where: str = "the table") -> np.ndarray:
         """Predict the probabilities of the classes.
 
         They are softened if the student was trained on softened labels, see `softening`.
 
         Parameters
         ----------
-        inputs : array-like of shape (n, *shape)
-            Raw inputs, as in the training data.
+        inputs : array-like of shape (n, *shape), or frame
+            Raw inputs, as in the training data; for a model with `raw` a polars or pandas frame or a dictionary with
+            its `columns`, in any order.
+        where : str
+            What error messages call a frame.
 
         Returns
         -------
@@ -101,12 +115,14 @@ class LoadedModel:
         InputError
             If the inputs have another shape, or the outputs are not finite.
         """
-        table = np.asarray(inputs)
-        expected = "(n, channels, height, width)" if self.takes_images else "(n, columns)"
-        require(
-            table.dtype.kind in "biuf" and table.shape[1:] == self.shape and len(table) > 0,
-            f"'{self.path}' takes numbers {expected} = {('n', *self.shape)}, got {table.dtype} of shape {table.shape}",
-        )
+        if self.raw is not None and (self.raw.only or has_columns(inputs)):
+            frame = raw_frame(inputs, self.columns or (), where)
+            require(len(frame) > 0, f"{where} has no rows")
+            check_types(frame, where)
+            table, rows = self.raw.read(frame, where), len(frame)
+        else:
+            table = self._numbers(inputs)
+            rows = len(table)
         outputs = self.function(table)
         bad = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
         require(
@@ -115,10 +131,20 @@ class LoadedModel:
             f"{bad[0] + 1 if len(bad) else 0}): check for missing, infinite or all-zero inputs",
         )
         require(
-            outputs.shape == (len(table), len(self.classes)),
-            f"'{self.path}' has outputs of shape {outputs.shape} for {len(table)} inputs, {len(self.classes)} classes",
+            outputs.shape == (rows, len(self.classes)),
+            f"'{self.path}' has outputs of shape {outputs.shape} for {rows} inputs, {len(self.classes)} classes",
         )
         return outputs
+
+    def _numbers(self, inputs: Any) -> np.ndarray:
+        """An array of numbers (n, *shape)."""
+        table = np.asarray(inputs)
+        expected = "(n, channels, height, width)" if self.takes_images else "(n, columns)"
+        require(
+            table.dtype.kind in "biuf" and table.shape[1:] == self.shape and len(table) > 0,
+            f"'{self.path}' takes numbers {expected} = {('n', *self.shape)}, got {table.dtype} of shape {table.shape}",
+        )
+        return table
 
 
 def load_model(path: str | Path) -> LoadedModel:
@@ -167,7 +193,14 @@ def load_model(path: str | Path) -> LoadedModel:
     if ending == ".onnx":
         model = OnnxModel(path)
         return LoadedModel(
-            path, "ONNX model", model.classes, model.columns, model.shape, model.probabilities, model.softening
+            path,
+            "ONNX model",
+            model.classes,
+            model.columns,
+            model.shape,
+            model.probabilities,
+            model.softening,
+            model.raw,
         )
     if ending == ".npz":
         return LoadedModel.from_student(path, read_numpy_student(path))

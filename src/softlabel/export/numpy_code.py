@@ -1,6 +1,10 @@
-"""A student as ten lines of Python that only need NumPy, with its weights in an NPZ file beside them."""
+"""A student as Python code that only needs NumPy, with its weights in an NPZ file beside it.
+
+Ten lines are enough for a table of numbers. With an encoder, there are also the functions that encode raw columns.
+"""
 
 import io
+import json
 import textwrap
 from typing import Any
 
@@ -8,7 +12,7 @@ import numpy as np
 import torch
 
 from softlabel.export.layers import Layers, student_layers
-from softlabel.networks.softening import Softening
+from softlabel.export.numpy_functions import encoder_code
 from softlabel.networks.student_model import StudentModel
 
 MARK = '"""A student written by softlabel'
@@ -26,18 +30,24 @@ def numpy_code(model: StudentModel) -> str:
     layers = student_layers(model)
     classes, inputs = layers.output.shape[0], layers.hidden.shape[1]
     active = _ACTIVATIONS[model.network.activation].format('x @ W["hidden"].T + W["hidden_bias"]')
+    takes = f"raw inputs (n, {inputs})" if model.encoder is None else "raw columns"
+    modules, constants, functions = ([], [], []) if model.encoder is None else encoder_code(model.encoder)
     lines = [
-        f"{MARK}: predict_proba(X) takes raw inputs (n, {inputs}) and returns (n, {classes}), one column per class."
-        + _remark(model.softening),
+        f"{MARK}: predict_proba(X) takes {takes} and returns (n, {classes}), one column per class." + _remark(model),
         "",
+        *(f"import {module}" for module in modules),
+        *([""] if modules else []),
         "import numpy as np",
         "",
         'W = dict(np.load(__file__[:-3] + ".npz"))',
         'classes = W["classes"].tolist()',
+        *([] if model.encoder is None else ['columns = W["columns"].tolist()']),
+        *constants,
+        *functions,
         "",
         "",
         "def predict_proba(X):",
-        "    x = np.asarray(X, dtype=np.float64)",
+        f"    x = np.asarray({'X' if model.encoder is None else 'encode(X)'}, dtype=np.float64)",
         *_scaled(layers),
         f"    h = {active}",
         '    z = h @ W["output"].T + W["output_bias"]',
@@ -47,11 +57,16 @@ def numpy_code(model: StudentModel) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _remark(softening: Softening) -> str:
-    """The end of the docstring, with a warning if the outputs are not probabilities."""
-    if softening.note is None:
-        return '"""'
-    return "\n\n" + textwrap.fill(f"Note: {softening.note}.", 110) + '\n"""'
+def _remark(model: StudentModel) -> str:
+    """The end of the docstring: the raw columns, and a warning if the outputs are not probabilities."""
+    remarks = []
+    if model.encoder is not None:
+        remarks.append(
+            "X is a dictionary of columns, a list of dictionaries, or a data frame; `columns` has the names."
+        )
+    if model.softening.note is not None:
+        remarks.append(f"Note: {model.softening.note}.")
+    return "".join("\n\n" + textwrap.fill(remark, 110) for remark in remarks) + ("\n" if remarks else "") + '"""'
 
 
 def _scaled(layers: Layers) -> list[str]:
@@ -70,6 +85,7 @@ def numpy_weights(model: StudentModel) -> bytes:
     about: dict[str, Any] = {"format": NPZ_FORMAT, "activation": model.network.activation, "scale": model.scaler.how}
     about |= {name: np.nan if value is None else value for name, value in model.softening.to_dict().items()}
     about |= {"classes": model.classes} | ({} if model.columns is None else {"columns": model.columns})
+    about |= {} if model.encoder is None else {"encoder": json.dumps(model.encoder.to_dict())}
     written: dict[str, Any] = arrays | scale | {name: np.array(value) for name, value in about.items()}
     buffer = io.BytesIO()
     np.savez(buffer, **written)

@@ -1,15 +1,17 @@
 """Reads the NPZ file of a NumPy predictor as a student, without loading pickles or running code."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from softlabel.data.encoding.raw import checked_encoder
 from softlabel.data.scaling import SCALES, Scaler
 from softlabel.errors import InputError, require
 from softlabel.export.numpy_code import NPZ_FORMAT
-from softlabel.networks.softening import Softening
+from softlabel.networks.softening import RECORDED, Softening
 from softlabel.networks.student_model import StudentModel
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.numerics.array_files import array_names, read_arrays
@@ -26,7 +28,7 @@ def read_numpy_student(path: Path) -> StudentModel:
     )
     try:
         return _student(arrays)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError, RecursionError) as problem:
         raise InputError(f"'{path}' is not a complete student ({problem}): export it again") from None
 
 
@@ -48,8 +50,9 @@ def _student(arrays: dict[str, np.ndarray]) -> StudentModel:
         _tensor(output_bias), activation=str(arrays["activation"]),
     ).checked("the network")  # fmt: skip
     columns = tuple(str(name) for name in arrays["columns"].tolist()) if "columns" in arrays else None
-    about = {name: _number(arrays[name]) for name in ("label_temperature", "label_smoothing")}
-    return StudentModel(network, scaler, classes, columns, Softening.from_dict(about))
+    about = {name: _number(arrays[name]) for name in RECORDED if name in (*RECORDED[:2], *arrays)}
+    encoder = checked_encoder(json.loads(str(arrays["encoder"]))) if "encoder" in arrays else None
+    return StudentModel(network, scaler, classes, columns, Softening.from_dict(about), encoder)
 
 
 def _number(array: np.ndarray) -> float | None:

@@ -6,36 +6,37 @@ inputs, which would be lost if the shift were rounded to float32 or merged into 
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softlabel import __version__
+from softlabel.data.encoding import TableEncoder
+from softlabel.export.encoder_graph import ML, ML_OPSET, TEXT_OPSET, encoded, encoder_inputs, encoder_nodes
 from softlabel.export.layers import Layers, student_layers
+from softlabel.export.onnx_nodes import Nodes, Work
 from softlabel.networks.softening import Softening
 from softlabel.networks.student_model import StudentModel
 from softlabel.teachers.onnx_content import OURS, checksum
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
+    from onnx import ModelProto, ValueInfoProto
 
 FORMAT = f"{OURS}-1"
-OPSET = 17
-IR_VERSION = 8
-Work = type[np.float32] | type[np.float64]
 
 
 def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
     """The model: "inputs" float32 (batch, d) → "label" strings (batch,), "probabilities" float32 (batch, K).
 
-    The output of a student that was trained on softened labels is named "softened_probabilities". Weights are stored
-    and multiplied as `work`.
+    A student with an encoder takes its raw columns instead, one input each, see `softlabel.export.encoder_graph`. The
+    output of a student that was trained on softened labels is named "softened_probabilities". Weights are stored and
+    multiplied as `work`.
     """
-    from onnx import TensorProto, helper
+    from onnx import helper
 
-    nodes = _Nodes()
-    layers = student_layers(model)
-    scaled = _scaled(nodes, layers, work)
+    layers, nodes = student_layers(model), encoder_nodes(model.encoder)
+    inputs, raw = raw_inputs(nodes, model.encoder, layers.hidden.shape[1])
+    scaled = _scaled(nodes, raw, layers, work)
     z = nodes.add(
         "Gemm", scaled, nodes.constant(layers.hidden, work), nodes.constant(layers.hidden_bias, work), transB=1
     )
@@ -43,33 +44,67 @@ def student_onnx(model: StudentModel, work: Work = np.float32) -> "ModelProto":
     logits = nodes.add(
         "Gemm", active, nodes.constant(layers.output, work), nodes.constant(layers.output_bias, work), transB=1
     )
-    index = nodes.add("ArgMax", logits, axis=1, keepdims=0)
-    nodes.add("Gather", nodes.constant(np.array(model.classes, dtype=object)), index, axis=0, gives="label")
-    probabilities = nodes.add("Softmax", logits, axis=1)
-    nodes.add("Cast", probabilities, to=TensorProto.FLOAT, gives=model.softening.output_name)
-    columns, classes = layers.hidden.shape[1], len(model.classes)
-    graph = helper.make_graph(
-        nodes.nodes,
-        "student",
-        [helper.make_tensor_value_info("inputs", TensorProto.FLOAT, ["batch", columns])],
-        [
-            helper.make_tensor_value_info("label", TensorProto.STRING, ["batch"], "name of the predicted class"),
-            helper.make_tensor_value_info(
-                model.softening.output_name, TensorProto.FLOAT, ["batch", classes], output_doc(model.softening)
-            ),
-        ],
-        nodes.constants,
-    )
+    outputs = class_outputs(nodes, logits, model.classes, model.softening, model.encoder)
+    imports = [helper.make_opsetid("", nodes.opset)]
+    imports += [] if model.encoder is None else [helper.make_opsetid(ML, ML_OPSET)]
     built = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        helper.make_graph(nodes.nodes, "student", inputs, outputs, nodes.constants),
+        opset_imports=imports,
+        ir_version=ir_version(nodes.opset),
         producer_name="softlabel",
         producer_version=__version__,
     )
     student = f"two-layer, {model.network.width} neurons, {model.network.activation}; {model.scaler}"
-    describe(built, model.classes, model.columns, model.softening, student=student, fingerprint=model.fingerprint)
+    describe(
+        built, model.classes, model.columns, model.softening, student=student, fingerprint=model.fingerprint,
+        **encoder_facts(model.encoder),
+    )  # fmt: skip
     return built
+
+
+def ir_version(opset: int) -> int:
+    """The oldest version of the file format with these operators."""
+    return 9 if opset >= TEXT_OPSET else 8
+
+
+def raw_inputs(nodes: Nodes, encoder: TableEncoder | None, columns: int) -> "tuple[list[ValueInfoProto], str]":
+    """The inputs of a graph, and the name of its table of numbers, float32 (batch, columns)."""
+    from onnx import TensorProto, helper
+
+    if encoder is None:
+        return [helper.make_tensor_value_info("inputs", TensorProto.FLOAT, ["batch", columns])], "inputs"
+    return encoder_inputs(encoder), encoded(nodes, encoder)
+
+
+def output_names(softening: Softening, encoder: TableEncoder | None) -> list[str]:
+    """Names of the outputs for the label and the probabilities, other than those of columns."""
+    names = ["label", softening.output_name]
+    while encoder is not None and set(names) & set(encoder.columns):
+        names = [f"predicted_{name}" if name in encoder.columns else name for name in names]
+    return names
+
+
+def class_outputs(
+    nodes: Nodes, logits: str, classes: Sequence[str], softening: Softening, encoder: TableEncoder | None,
+    are_logits: bool = True,
+) -> "list[ValueInfoProto]":  # fmt: skip
+    """Add the outputs: the name of the class with the largest logit or probability, and the probabilities."""
+    from onnx import TensorProto, helper
+
+    label, output = output_names(softening, encoder)
+    index = nodes.add("ArgMax", logits, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(np.array(classes, dtype=object)), index, axis=0, gives=label)
+    probabilities = nodes.add("Softmax", logits, axis=1) if are_logits else logits
+    nodes.add("Cast", probabilities, to=TensorProto.FLOAT, gives=output)
+    return [
+        helper.make_tensor_value_info(label, TensorProto.STRING, ["batch"], "name of the predicted class"),
+        helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", len(classes)], output_doc(softening)),
+    ]
+
+
+def encoder_facts(encoder: TableEncoder | None) -> dict[str, str]:
+    """Metadata by which `load_model` reads tables as the encoder does."""
+    return {} if encoder is None else {"encoder": json.dumps(encoder.to_dict())}
 
 
 def output_doc(softening: Softening) -> str:
@@ -100,50 +135,27 @@ def describe(
     helper.set_model_props(built, about | {"checksum": checksum(built.graph, about)})
 
 
-class _Nodes:
-    """Nodes and constants in the order of their creation, named by number."""
-
-    def __init__(self) -> None:
-        self.nodes: list[NodeProto] = []
-        self.constants = []
-
-    def add(self, kind: str, *takes: str, gives: str = "", **settings: Any) -> str:
-        from onnx import helper
-
-        gives = gives or f"{kind.lower()}{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, takes, [gives], name=gives, **settings))
-        return gives
-
-    def constant(self, values: np.ndarray | float, work: Work | None = None) -> str:
-        from onnx import numpy_helper
-
-        name = f"constant{len(self.constants)}"
-        array = np.asarray(values) if work is None else np.asarray(values, dtype=work)
-        self.constants.append(numpy_helper.from_array(array, name))
-        return name
-
-
-def _scaled(nodes: _Nodes, layers: Layers, work: Work) -> str:
+def _scaled(nodes: Nodes, raw: str, layers: Layers, work: Work) -> str:
     from onnx import TensorProto
 
     kind = TensorProto.FLOAT if work is np.float32 else TensorProto.DOUBLE
-    raw = nodes.add("Cast", "inputs", to=TensorProto.DOUBLE)
+    raw = nodes.add("Cast", raw, to=TensorProto.DOUBLE)
     if layers.shift is not None:
         raw = nodes.add("Sub", raw, nodes.constant(layers.shift))
     if layers.spread is not None:
         raw = nodes.add("Div", raw, nodes.constant(layers.spread))
     if layers.unit:
-        raw = nodes.add("Div", raw, nodes.add("ReduceL2", raw, axes=[1], keepdims=1))
+        raw = nodes.add("Div", raw, nodes.norm(raw))
     return nodes.add("Cast", raw, to=kind)
 
 
-def _softplus(nodes: _Nodes, z: str, work: Work) -> str:
+def _softplus(nodes: Nodes, z: str, work: Work) -> str:
     """max(z, 0) + ln(1 + e^{−|z|})."""
     small = nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", z)))
     return nodes.add("Add", nodes.add("Relu", z), nodes.add("Log", nodes.add("Add", nodes.constant(1.0, work), small)))
 
 
-def _erf(nodes: _Nodes, z: str, work: Work) -> str:
+def _erf(nodes: Nodes, z: str, work: Work) -> str:
     """erf, which runtimes implement in float32 only."""
     from onnx import TensorProto
 
@@ -152,7 +164,7 @@ def _erf(nodes: _Nodes, z: str, work: Work) -> str:
     return nodes.add("Cast", nodes.add("Erf", nodes.add("Cast", z, to=TensorProto.FLOAT)), to=TensorProto.DOUBLE)
 
 
-def _gelu(nodes: _Nodes, z: str, work: Work) -> str:
+def _gelu(nodes: Nodes, z: str, work: Work) -> str:
     """z (1 + erf(z/√2))/2."""
     inner = _erf(nodes, nodes.add("Div", z, nodes.constant(np.sqrt(2), work)), work)
     return nodes.add(

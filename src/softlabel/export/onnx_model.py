@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, softmax
 
+from softlabel.data.encoding import TableEncoder
+from softlabel.data.encoding.raw import checked_encoder, text_columns
 from softlabel.errors import InputError, require
-from softlabel.networks.softening import Softening
+from softlabel.export.column_feeds import STRING, RawColumns, check_inputs, column_feed, empty_feed, shaped
+from softlabel.export.encoder_graph import encoder_feeds
+from softlabel.networks.softening import RECORDED, Softening
+from softlabel.teachers.onnx_content import OnnxContent
 from softlabel.teachers.onnx_session import LARGEST_BATCH, TYPES, OnnxSession, as_table
 from softlabel.teachers.reading import probability_rows
 
 if TYPE_CHECKING:
     import onnx
+    import polars
 
 MOST_CLASSES = 100_000
 _SHAPING = {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"}
@@ -37,18 +43,17 @@ class OnnxModel:
     def __init__(self, path: Path) -> None:
         self.path, self.session = path, OnnxSession(path)
         file, self.inputs = self.session.file, self.session.inputs
-        for one in self.inputs:
-            require(one.type in TYPES, f"'{path}' takes {one.type} for '{one.name}': only numeric inputs are supported")
         self.columns: tuple[str, ...] | None = None
-        if len(self.inputs) > 1:
+        self.encoder = _stored_encoder(file)
+        self.by_column = check_inputs(self.inputs, path, self.encoder is not None)
+        if self.by_column:
             self.columns = tuple(one.name for one in self.inputs)
-            self.shape: tuple[int, ...] = (len(self.inputs),)
-            sides = {side for one in self.inputs for side in one.shape[1:]}
-            require(sides <= {1}, f"'{path}' takes {len(self.inputs)} inputs: one table, or one column each, is needed")
-        else:
-            self.shape = self._single_shape()
+        self.shape: tuple[int, ...] = (len(self.inputs),) if self.by_column else self._single_shape()
         self.output = _Output(file.model.graph, self.session.names)
-        count = max(2, self._outputs(np.zeros((1, *self.shape), dtype=np.float32)).shape[1])
+        trial: Any = np.zeros((1, *self.shape), dtype=np.float32)
+        if self.by_column:
+            trial = {one.name: shaped(empty_feed(one.type), one) for one in self.inputs}
+        count = max(2, self._outputs(trial).shape[1])
         require(count <= MOST_CLASSES, f"'{path}' has {count:,} output columns: at most {MOST_CLASSES:,} are supported")
         columns, classes = file.names("columns"), file.names("classes")
         if columns is not None:
@@ -58,6 +63,10 @@ class OnnxModel:
             )
             self.columns = tuple(columns)
         require(
+            self.encoder is None or self.encoder.columns == self.columns,
+            f"'{path}' has an encoder of other columns than its inputs: export it again",
+        )
+        require(
             classes is None or len(classes) == count,
             f"'{path}' names {len(classes or ())} classes, but has {count} output columns: export it again",
         )
@@ -65,8 +74,7 @@ class OnnxModel:
         self.classes = tuple(map(str, named))
         self.softening = Softening()
         if file.ours:
-            recorded = self.softening.to_dict()
-            facts = {name: json.loads(file.about[name]) for name in recorded if name in file.about}
+            facts = {name: json.loads(file.about[name]) for name in RECORDED if name in file.about}
             self.softening = Softening.from_dict(facts)
 
     def _single_shape(self) -> tuple[int, ...]:
@@ -89,9 +97,28 @@ class OnnxModel:
         sides = self.inputs[0].shape[1:]
         return len(sides) == 3 and sides[2] in (1, 3, 4) and sides[0] not in (1, 3, 4)
 
+    @property
+    def raw(self) -> RawColumns | None:
+        """How the columns of a table are read; None if the model takes one table of numbers or images."""
+        if not self.by_column:
+            return None
+        text = [name for name, one in zip(self.columns or (), self.inputs, strict=True) if one.type == STRING]
+        if self.encoder is not None:
+            text = text_columns(self.encoder)
+        only = self.encoder is not None or any(one.type not in TYPES for one in self.inputs)
+        return RawColumns(self.read, tuple(text), only)
+
+    def read(self, frame: "polars.DataFrame", where: str) -> dict[str, np.ndarray]:
+        """The columns of a frame as the model's inputs."""
+        if self.encoder is not None:
+            return encoder_feeds(self.encoder, frame, where)
+        names = self.columns or ()
+        pairs = zip(names, self.inputs, strict=True)
+        return {one.name: shaped(column_feed(frame[name], one.type, where), one) for name, one in pairs}
+
     @np.errstate(all="ignore")  # outputs that are not finite are rejected by `LoadedModel`
-    def probabilities(self, inputs: np.ndarray) -> np.ndarray:
-        """(n, K) for inputs (n, *shape)."""
+    def probabilities(self, inputs: np.ndarray | dict[str, np.ndarray]) -> np.ndarray:
+        """(n, K) for inputs (n, *shape), or inputs by name."""
         table = self._outputs(inputs)
         are_probabilities = self.output.are_probabilities(table)
         if table.shape[1] == 1:
@@ -99,16 +126,18 @@ class OnnxModel:
             return np.stack([1 - p, p], axis=1)
         return table / table.sum(axis=1, keepdims=True) if are_probabilities else softmax(table, axis=1)
 
-    def _outputs(self, inputs: np.ndarray) -> np.ndarray:
+    def _outputs(self, inputs: np.ndarray | dict[str, np.ndarray]) -> np.ndarray:
         """The model's outputs, (n, K) or (n, 1), in float64."""
-        table = self.output.choose(self.session.run(self._feeds(inputs), self.session.names), len(inputs))
+        feeds = inputs if isinstance(inputs, dict) else self._feeds(inputs)
+        rows = len(next(iter(feeds.values())))
+        table = self.output.choose(self.session.run(feeds, self.session.names), rows)
         if table is None:
             raise InputError(f"'{self.path}' has no output table of numbers: it is not a classifier")
         return table
 
     def _feeds(self, block: np.ndarray) -> dict[str, np.ndarray]:
-        if len(self.inputs) > 1:
-            return {one.name: self._typed(block[:, k : k + 1], one) for k, one in enumerate(self.inputs)}
+        if self.by_column:
+            return {one.name: shaped(self._typed(block[:, k : k + 1], one), one) for k, one in enumerate(self.inputs)}
         block = block.transpose(0, 2, 3, 1) if self._channels_last else block
         return {self.inputs[0].name: self._typed(block, self.inputs[0])}
 
@@ -117,6 +146,16 @@ class OnnxModel:
         if kind in (np.int64, np.int32) and (values != np.round(values)).any():
             raise InputError(f"'{self.path}' takes integers for '{one.name}', got other numbers")
         return np.ascontiguousarray(values, dtype=kind)
+
+
+def _stored_encoder(file: OnnxContent) -> TableEncoder | None:
+    """The encoder of a student of softlabel, if it has one."""
+    if not file.ours or "encoder" not in file.about:
+        return None
+    try:
+        return checked_encoder(json.loads(file.about["encoder"]))
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{file.who} cannot be read ({problem}): export it again") from None
 
 
 class _Output:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from softlabel.data.frames import NAMED_FILES, as_text, need_columns, read_frame
 from softlabel.data.loading import load_raw
 from softlabel.data.rules import rule_holds
 from softlabel.data.table_files import is_number, read_columns, read_inputs, read_table
+from softlabel.data.user_frames import as_polars
 from softlabel.errors import InputError, counted, few, require
 from softlabel.export.images import read_images
 from softlabel.export.loading import LoadedModel
@@ -29,12 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ModelInputs:
-    """Inputs (n, *shape) of a model, optional class indices (n,), optional ids (n,), and remarks for the user."""
+    """Inputs (n, *shape) of a model, optional class indices (n,), optional ids (n,), and remarks for the user.
 
-    inputs: np.ndarray
+    inputs  an array, or a polars frame for a model that takes columns with types of their own
+    where   what messages call a frame
+    """
+
+    inputs: Any
     labels: np.ndarray | None = None
     ids: "polars.Series | None" = None
     notes: tuple[str, ...] = ()
+    where: str = "`X`"
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -75,15 +81,17 @@ def rows_for(
 def _read_by_name(
     model: LoadedModel, path: Path, label: str | None, id_column: str | None, drop: list[str]
 ) -> ModelInputs:
-    frame = read_frame(path)
+    frame = read_frame(path, () if model.raw is None else model.raw.text)
     names = frame.columns
     special = [name for name in (label, id_column) if name is not None]
     need_columns([*special, *drop], names, path)
     if id_column is not None:
         as_text(frame[id_column], path)
     notes, left_out = [], {*special, *drop}
+    inputs: Any
     wanted = model.columns or ()
-    if not all(name.isdigit() for name in wanted):  # columns named 0, 1, … come from a file without names
+    numbered = all(name.isdigit() for name in wanted)  # columns named 0, 1, … come from a file without names
+    if not numbered or (model.raw is not None and set(wanted) <= set(names)):
         require(label not in wanted, f"'{path}': column '{label}' is an input of the model and cannot be the label")
         known, present, dropped = {*wanted, *left_out}, set(names), set(drop)
         lost = [name for name in wanted if name in dropped]
@@ -96,7 +104,7 @@ def _read_by_name(
         extra = [name for name in names if name not in known]
         if extra:
             notes.append(f"columns that the model does not use are ignored: {few(extra)}")
-        inputs = read_columns(path, wanted)
+        inputs = read_columns(path, wanted) if model.raw is None else frame.select(wanted)
         columns = tuple(wanted)
     else:
         kept = [name for name in names if name not in left_out]
@@ -105,11 +113,16 @@ def _read_by_name(
             f"'{path}' has no column names, its first line contains numbers ({few(names, 3)}): add a line with names",
         )
         _check_count(model, path, kept)
-        table = read_inputs(path, list(left_out))
-        inputs, columns = table.inputs, table.columns
-    _check_numbers(path, inputs, columns)
+        if model.raw is None:
+            table = read_inputs(path, list(left_out))
+            inputs, columns = table.inputs, table.columns
+        else:
+            inputs, columns = frame.select(kept).rename(dict(zip(kept, wanted, strict=True))), tuple(wanted)
+    if model.raw is None:
+        _check_numbers(path, inputs, columns)
     labels = None if label is None else _class_indices(frame[label].to_list(), model, f"'{path}': label '{label}'")
-    return ModelInputs(inputs, labels, None if id_column is None else frame[id_column], tuple(notes))
+    ids = None if id_column is None else frame[id_column]
+    return ModelInputs(inputs, labels, ids, tuple(notes), f"'{path}'")
 
 
 def _read_by_position(
@@ -118,15 +131,28 @@ def _read_by_position(
     require(id_column is None, f"'{path}' has no column names: omit `id_column`, or use a .csv or .parquet file")
     table = read_inputs(path, drop) if label is None else read_table(path, label, drop)
     _check_count(model, path, table.columns)
-    _check_numbers(path, table.inputs, table.columns)
-    if label is None:
-        return ModelInputs(table.inputs)
-    return ModelInputs(table.inputs, _class_indices(table.labels.tolist(), model, f"'{path}': label '{label}'"))
+    inputs: Any = table.inputs
+    if model.raw is None or not model.raw.only:
+        _check_numbers(path, inputs, table.columns)
+    else:
+        _require_numbered(model, f"'{path}'")
+        inputs = as_polars(inputs, model.columns)
+    labels = None if label is None else _class_indices(table.labels.tolist(), model, f"'{path}': label '{label}'")
+    return ModelInputs(inputs, labels, where=f"'{path}'")
+
+
+def _require_numbered(model: LoadedModel, where: str) -> None:
+    """Raise if the columns of the model have names, which the data do not have."""
+    require(
+        all(name.isdigit() for name in model.columns or ()),
+        f"{where} has no column names, the model takes {few(model.columns or ())} by name: use a .csv or .parquet file",
+    )
 
 
 def _read_named_set(model: LoadedModel, name: str) -> ModelInputs:
     raw = load_raw(name)
     _check_count(model, Path(name), range(raw.inputs.shape[1]))
+    require(model.raw is None or not model.raw.only, f"data set '{name}' has no column names, which the model takes")
     names, rule = list(raw.classes), rule_of(model.classes)
     if rule is not None:
         with suppress(InputError):  # the rule is about other classes: there are no scores then

@@ -3,20 +3,28 @@
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from softlabel.data.encoding import TableEncoder
+from softlabel.data.encoding.encoder import CategoryStep, TextStep, category_text
+from softlabel.data.encoding.raw import check_types, encoded_rows, raw_frame
 from softlabel.errors import SoftlabelError, require
+from softlabel.export.encoder_graph import encoder_feeds
 from softlabel.export.layers import student_layers
 from softlabel.export.numpy_code import MARK, can_be_numpy, numpy_code, numpy_weights
-from softlabel.export.onnx_graph import student_onnx
+from softlabel.export.onnx_graph import output_names, student_onnx
 from softlabel.networks.student_model import StudentModel
 from softlabel.numerics.files import replacing_all
 
+if TYPE_CHECKING:
+    import polars
+
 TOLERANCE = 1e-4  # largest allowed difference of probabilities
 SAMPLE = 1024
+UNKNOWN = "(in no training row)"
 SMALL = 1_000_000  # largest size of the weights, in bytes, for a NumPy predictor
 
 
@@ -54,13 +62,18 @@ class Exported:
         return next((path for path in self.paths if path.name.endswith(f".{ending}")), None)
 
 
-def export_student(model: StudentModel, directory: str | Path, name: str, example: np.ndarray) -> Exported:
+def export_student(model: StudentModel, directory: str | Path, name: str, example: Any) -> Exported:
     """Write a two-layer student as ONNX, safetensors and NumPy files.
 
     Each file is compared with the student on `example`. If the probabilities of one of them differ by more than 1e-4,
     no file is written. The ONNX file contains float32 weights, or float64 weights if float32 is not accurate enough.
     The NumPy predictor (a .py and an .npz file) is written for students of up to 1 MB whose activation NumPy can
     compute.
+
+    The files of a student with an encoder take its raw columns by name. In the ONNX file each column is an input of
+    shape (n, 1): numbers (also integers, and 1 and 0 for true and false) are float32 with NaN for missing values, dates
+    are float64 days since 1970-01-01, and categories and text are strings, empty if missing. `example` is then
+    complemented with rows that have missing values and unknown categories.
 
     Parameters
     ----------
@@ -70,8 +83,9 @@ def export_student(model: StudentModel, directory: str | Path, name: str, exampl
         Directory of the files.
     name : str
         Name of the files, without ending.
-    example : array-like of shape (n, d)
-        Raw inputs; the first 1,024 rows are used.
+    example : array-like of shape (n, d), or frame
+        Raw inputs, for a student with an encoder a polars or pandas frame or a dictionary of columns; the first 1,024
+        rows are used.
 
     Returns
     -------
@@ -123,7 +137,8 @@ def export_student(model: StudentModel, directory: str | Path, name: str, exampl
             (temporary / f"{name}.npz").write_bytes(numpy_weights(model))
             code = temporary / f"{name}.py"
             code.write_text(numpy_code(model), encoding="utf-8")
-            parity["numpy"] = _difference(runpy.run_path(str(code))["predict_proba"](sample), truth)
+            rows = sample if isinstance(sample, np.ndarray) else sample.to_dict(as_series=False)
+            parity["numpy"] = _difference(runpy.run_path(str(code))["predict_proba"](rows), truth)
         for kind, difference in parity.items():
             if not difference <= TOLERANCE:
                 raise SoftlabelError(
@@ -138,8 +153,10 @@ def export_student(model: StudentModel, directory: str | Path, name: str, exampl
     return Exported(paths, parity, paths[0].stat().st_size, tuple(notes))
 
 
-def _sample(model: StudentModel, example: Any) -> np.ndarray:
-    """The rows to compare on, as float32."""
+def _sample(model: StudentModel, example: Any) -> "np.ndarray | polars.DataFrame":
+    """The rows to compare on, as float32, or as a frame for a student with an encoder."""
+    if model.encoder is not None:
+        return _raw_sample(model.encoder, example)
     table = np.asarray(example)
     require(
         table.ndim == 2 and len(table) > 0 and table.shape[1] == model.network.inputs,
@@ -151,6 +168,22 @@ def _sample(model: StudentModel, example: Any) -> np.ndarray:
     return sample
 
 
+def _raw_sample(encoder: TableEncoder, example: Any) -> "polars.DataFrame":
+    """Raw rows, and below them rows with unknown categories and with missing values, alone and all together."""
+    import polars as pl
+
+    frame = raw_frame(example, encoder.columns, "`example`")[:SAMPLE]
+    require(len(frame) > 0, "`example` must have at least one row")
+    check_types(frame, "`example`")
+    words = [step.column for step in encoder.steps if isinstance(step, CategoryStep | TextStep)]
+    frame = frame.with_columns([category_text(frame[name]) for name in words])
+    unknown = frame[:1].with_columns([pl.lit(UNKNOWN).alias(name) for name in words])
+    missing = [frame[:1].with_columns(frame[name].clear(1)) for name in frame.columns]
+    probes = pl.concat([unknown, frame.clear(1), *missing])
+    zero = (encoded_rows(encoder, probes, "`example`") == 0).all(axis=1)  # which `scale` 'unit' refuses
+    return pl.concat([frame, probes.filter(~zero)])
+
+
 def _is_ours(directory: Path, name: str) -> bool:
     """Whether there is a predictor with this name that was written by softlabel."""
     try:
@@ -159,7 +192,7 @@ def _is_ours(directory: Path, name: str) -> bool:
         return False
 
 
-def _write_onnx(model: StudentModel, path: Path, sample: np.ndarray, truth: np.ndarray) -> float:
+def _write_onnx(model: StudentModel, path: Path, sample: Any, truth: np.ndarray) -> float:
     """Write the file in the first precision that is accurate enough, and return its difference."""
     import onnx
 
@@ -175,12 +208,13 @@ def _write_onnx(model: StudentModel, path: Path, sample: np.ndarray, truth: np.n
     return difference
 
 
-def _onnx_difference(model: StudentModel, path: Path, sample: np.ndarray, truth: np.ndarray) -> float:
+def _onnx_difference(model: StudentModel, path: Path, sample: Any, truth: np.ndarray) -> float:
     """Largest difference of the probabilities; infinite if the label is not the most probable class."""
     from softlabel.teachers.onnx_session import OnnxSession
 
-    outputs = ["label", model.softening.output_name]
-    label, probabilities = OnnxSession(path).runtime.run(outputs, {"inputs": sample})
+    outputs = output_names(model.softening, model.encoder)
+    feeds = {"inputs": sample} if model.encoder is None else encoder_feeds(model.encoder, sample, "`example`")
+    label, probabilities = OnnxSession(path).runtime.run(outputs, feeds)
     indices = np.array([model.classes.index(name) for name in np.asarray(label).tolist()])
     behind = truth.max(axis=1) - truth[np.arange(len(truth)), indices]
     return _difference(probabilities, truth) if (behind <= 2 * TOLERANCE).all() else np.inf

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from softlabel.errors import SoftlabelError
 from softlabel.lab.artifacts import ArtifactStore
 from softlabel.lab.cells import Bundle, CellResult, Stage, StageResults
+from softlabel.lab.estimate import RunClock
 from softlabel.lab.executors import Executor, Task
 from softlabel.lab.ledger import Ledger
 from softlabel.lab.study import Study
@@ -20,9 +21,9 @@ class Progress:
     Attributes
     ----------
     stage : str
-        The current stage.
+        The current stage; "teacher" while a teacher is trained or queried.
     done, bundles : int
-        Number of finished bundles of trainings, and of all bundles of the stage.
+        Number of finished bundles of trainings, and of all bundles of the stage (of models, for a teacher).
     failed : int
         Number of bundles that failed.
     cells : int
@@ -30,13 +31,19 @@ class Progress:
     seconds : float
         Time spent on the stage.
     seconds_left : float or None
-        Estimated time left; None if it is unknown.
+        Estimated time until the end of the run, over all stages; None if it is unknown.
+    at_most : bool
+        Whether `seconds_left` is an upper estimate, because later stages may turn out to be unnecessary.
+    run_seconds : float
+        Time spent on the run, its teacher included.
+    share : float
+        Finished share of the run, from 0 to 1, by estimated time.
 
     Examples
     --------
     >>> import softlabel as sl
     >>> def show(progress: sl.Progress) -> None:
-    ...     print(f"{progress.stage}: {progress.done} of {progress.bundles}")
+    ...     print(f"{progress.stage}: {progress.done} of {progress.bundles}, {progress.share:.0%} of the run")
     >>> execution = sl.Execution(progress=show)
     """
 
@@ -47,17 +54,29 @@ class Progress:
     cells: int
     seconds: float
     seconds_left: float | None
+    at_most: bool = False
+    run_seconds: float = 0.0
+    share: float = 0.0
 
 
 def run_stages(
-    study: Study, ledger: Ledger, executor: Executor, progress: Callable[[Progress], None] | None = None
+    study: Study,
+    ledger: Ledger,
+    executor: Executor,
+    progress: Callable[[Progress], None] | None = None,
+    before: float = 0.0,
 ) -> StageResults:
-    """Run what is left of the study, and return all its results; `progress` is called after every bundle."""
+    """Run what is left of the study, and return all its results.
+
+    progress    called after every bundle
+    before      seconds that the run took already, for its teacher
+    """
     results, threads = StageResults(), ledger.meta("threads")
+    clock = RunClock(study.expected_costs(results), study.pace, before, getattr(executor, "workers", 1))
     with closing(executor):
         for stage in study.stages:
             bundles = stage.bundles(study.settings, results)
-            new = _run_stage(study, stage, bundles, results, ledger, executor, threads, progress)
+            new = _run_stage(study, stage, bundles, results, ledger, executor, threads, clock, progress)
             _collect(stage, bundles, ledger, results, new)
     return results
 
@@ -86,22 +105,23 @@ def _run_stage(
     ledger: Ledger,
     executor: Executor,
     threads: int,
+    clock: RunClock,
     progress: Callable[[Progress], None] | None,
 ) -> dict[str, list[CellResult]]:
     """Compute and record the bundles that the ledger lacks; returns their results by the key of the bundle."""
     new: dict[str, list[CellResult]] = {}
-    if not bundles:
-        return new
     status = ledger.status()
     left = {bundle.key: bundle for bundle in bundles if status.get(bundle.key) != "done"}
-    began, spent, failed, cells = time.perf_counter(), 0.0, 0, 0
-    total = sum(bundle.cost for bundle in left.values())
+    later = study.expected_costs(results)
+    clock.begin(stage.name, {key: study.cost(bundle) for key, bundle in left.items()}, later)
+    if not bundles:
+        return new
+    began, failed, cells = time.perf_counter(), 0, 0
 
     def report() -> None:
         if progress is not None:
-            seconds = time.perf_counter() - began
-            seconds_left = None if spent == 0 else seconds * (total - spent) / spent
-            progress(Progress(stage.name, len(bundles) - len(left), len(bundles), failed, cells, seconds, seconds_left))
+            count, seconds = len(bundles), time.perf_counter() - began
+            progress(Progress(stage.name, count - len(left), count, failed, cells, seconds, **clock.fields()))
 
     report()
     if not left:
@@ -120,7 +140,7 @@ def _run_stage(
             cells += len(bundle.cells)
             ledger.record(stage.name, bundle, finished.cells, **how)
             new[finished.key] = finished.cells
-        spent += bundle.cost
+        clock.finished(finished.key)
         report()
     if failed:
         _, name, reason = next(row for row in ledger.failures() if row[0] == stage.name)

@@ -6,6 +6,7 @@ u/n, what kinds of rows that were not met may hide (`unseen`). A half-width of h
 
     n = max(v (z/h)², u/h)
 
+or, where both are joined in quadrature (`Unmet.joined`, the AUC), the n of v z²/n + u²/n² = h².
 After a run v is measured. Before it, it is assumed (shares π_c of the classes as in the test rows, K of them):
 
     accuracy            two students differ on q = 5 % of the rows, either way: v = q
@@ -16,29 +17,79 @@ After a run v is measured. Before it, it is assumed (shares π_c of the classes 
                         v = 2 (1 − r) ((Q₂ − A²)/π + (Q₁ − A²)/(1 − π)); several classes: √v is the mean of these over
                         one-against-rest curves, as if they erred together
     log loss            a row may cost any amount: nothing can be said before the run
+
+u is that of `unseen`; of the AUC the row that is farthest from the gap is taken to lie three standard deviations of its
+class off. Where every row is tested in one of K folds, n counts all rows and v has the factor of `cross_test`. Levels
+must agree, too: α is that of a look (`Look.failure`), before a run the largest of those that are planned.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from scipy.stats import norm
 
+from softlabel.lab.cross_test import overlap_factor
+from softlabel.lab.scores import unseen
+
 DISAGREEMENT = 0.05
 AREA, CORRELATION = 0.9, 0.9
+FARTHEST = 3.0  # standard deviations
 
 
-def rows_needed(half: float, failure: float, variance: float, unmet: float = 0.0) -> int:
+@dataclass(frozen=True)
+class ExpectedRows:
+    """What a number of test rows is likely to decide.
+
+    rows        test rows (with folds: all rows)
+    half        points that they leave open, whatever the number of seeds
+    enough      rows that would leave no more open than the equivalence; None where it is 0
+    """
+
+    rows: int
+    half: float
+    enough: int | None
+
+
+def expected_rows(
+    metric: str, class_rows: Sequence[int], equivalence: float, failure: float, folds: int | None = None
+) -> ExpectedRows | None:
+    """What test rows, so many of each class, decide if the assumption above holds; None where nothing can be said.
+
+    equivalence     in points
+    failure         probability with which the interval of a look may fail
+    folds           number of folds in which all rows are tested, if they are
+    """
+    variance = assumed_variance(metric, class_rows)
+    if variance is None:
+        return None
+    if folds is not None:
+        variance *= overlap_factor(folds)
+    rows = sum(class_rows)
+    farthest = _assumed_farthest(class_rows) if metric == "auc" else None
+    unmet = rows * unseen(metric, class_rows, failure, farthest)
+    joined = metric == "auc"
+    enough = rows_needed(equivalence, failure, variance, unmet, joined) if equivalence > 0 else None
+    return ExpectedRows(rows, half_width(rows, failure, variance, unmet, joined), enough)
+
+
+def rows_needed(half: float, failure: float, variance: float, unmet: float = 0.0, joined: bool = False) -> int:
     """Fewest test rows whose part in an interval is at most `half` points.
 
     variance    of one row's part in the gap, in points²
     unmet       points that rows which were not met may hide, times the number of rows
+    joined      whether they are joined to the half-width of the others, rather than its least value
     """
+    if joined:
+        spread = variance * _quantile(failure) ** 2
+        return math.ceil((spread + math.hypot(spread, 2 * half * unmet)) / (2 * half**2))
     return math.ceil(max(variance * (_quantile(failure) / half) ** 2, unmet / half))
 
 
-def half_width(rows: int, failure: float, variance: float, unmet: float = 0.0) -> float:
+def half_width(rows: int, failure: float, variance: float, unmet: float = 0.0, joined: bool = False) -> float:
     """Points that a number of test rows leaves open: the inverse of `rows_needed`."""
-    return max(_quantile(failure) * math.sqrt(variance / rows), unmet / rows)
+    join = math.hypot if joined else max
+    return join(_quantile(failure) * math.sqrt(variance / rows), unmet / rows)
 
 
 def _quantile(failure: float) -> float:
@@ -61,9 +112,24 @@ def assumed_variance(metric: str, class_rows: Sequence[int]) -> float | None:
 
 def _curve_variance(share: float) -> float:
     """Variance of one curve, by the share of its positive class."""
+    inside, outside = _placement_variances()
+    return 2 * (1 - CORRELATION) * (inside / share + outside / (1 - share))
+
+
+def _placement_variances() -> tuple[float, float]:
+    """Of the placement of a positive row, and of a negative one."""
     inside = 2 * AREA**2 / (1 + AREA) - AREA**2
     outside = AREA / (2 - AREA) - AREA**2
-    return 2 * (1 - CORRELATION) * (inside / share + outside / (1 - share))
+    return inside, outside
+
+
+def _assumed_farthest(class_rows: Sequence[int]) -> float:
+    """How far a row's score of the AUC lies from the gap at most, in points."""
+    rows, classes = sum(class_rows), len(class_rows)
+    inside, outside = (math.sqrt(2 * (1 - CORRELATION) * variance) for variance in _placement_variances())
+    others = sum(outside * rows / (rows - count) for count in class_rows)
+    scores = (inside * rows / count + others - outside * rows / (rows - count) for count in class_rows)
+    return 100 * FARTHEST * max(scores) / classes
 
 
 def assumption(metric: str) -> str:

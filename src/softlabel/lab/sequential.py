@@ -12,12 +12,14 @@ seeds that fail rarely and far off break that (`python -m benchmarks.verdicts` s
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from softlabel.lab.cross_test import crossed_gap
 from softlabel.lab.needed_rows import rows_needed
+from softlabel.lab.scores import Unmet
 from softlabel.lab.statistics import Estimate, Verdict, judge, paired_gap, runs_needed
 
 METHOD = "group-sequential paired intervals, Lan–DeMets spending of Pocock type, levels joined by the union bound"
@@ -50,7 +52,8 @@ class InterimAnalysis:
 
     needed      seeds that would decide if the gap and its spread are as they seem; None: no number of them
     hopeless    no number of seeds could decide, wherever in its interval over seeds the gap lies: what the choice of
-                test examples leaves open is wider than the equivalence and than any gap that is still possible
+                test examples leaves open is wider than the equivalence and than any gap that is still possible, or
+                all seeds give the same gap (students without randomness)
     rows        test examples that would decide together with `seeds` if the gap and its variances are as they seem
                 (both None where it is decided, or where more seeds would decide on these examples)
     examples    points that the choice of test examples alone leaves open, at the look's level
@@ -73,36 +76,39 @@ class InterimAnalysis:
         return self.verdict != "undecided" or self.hopeless
 
 
-Hidden = Callable[[float], float]
-
-
 def analyze(
-    look: Look, soft: np.ndarray, hard: np.ndarray, equivalence: float, hidden: Hidden | None = None
+    look: Look,
+    soft: np.ndarray,
+    hard: np.ndarray,
+    equivalence: float,
+    hidden: Unmet | None = None,
+    folds: np.ndarray | None = None,
 ) -> InterimAnalysis:
     """The gap of scores (seeds, examples) in points, soft − hard, judged at a look; `equivalence` in points.
 
-    hidden      points that kinds of examples which were not met may hide, with a given probability to fail
+    hidden      kinds of examples that were not met, which may hide some of the gap
+    folds       the fold in which each example is tested (examples,), where every row of the data is
     """
-    gap = seen = paired_gap(100 * soft, 100 * hard)
-    unmet = 0.0 if hidden is None else hidden(look.failure)
+    soft, hard = 100 * soft, 100 * hard
+    gap = seen = paired_gap(soft, hard) if folds is None else crossed_gap(soft, hard, folds)
     if hidden is not None:
-        gap = gap.at_least(unmet, look.failure)
+        gap = hidden.widen(gap, look.failure)
     low, high = gap.interval(1 - look.failure)
     verdict = judge(low, high, equivalence)
     of_runs, of_examples = gap.parts(look.failure)
     if verdict != "undecided":
         return InterimAnalysis(look, gap, low, high, verdict, None, False, None, None, of_examples)
     reach = max(equivalence, abs(gap.mean) + of_runs)
-    hopeless = of_examples >= reach
+    hopeless = of_examples >= reach or gap.run_part == 0
     needed = runs_needed(gap, 1 - look.failure, equivalence)
     rows = seeds = None
     if hopeless or needed is None:
         near = max(abs(gap.mean), equivalence - abs(gap.mean), 1e-3)  # the interval must be narrower to decide
-        rows, seeds = _rows_and_seeds(seen, look.failure, near, unmet)
+        rows, seeds = _rows_and_seeds(seen, look.failure, near, hidden)
     return InterimAnalysis(look, gap, low, high, verdict, needed, hopeless, rows, seeds, of_examples)
 
 
-def _rows_and_seeds(gap: Estimate, failure: float, half: float, unmet: float) -> tuple[int, int]:
+def _rows_and_seeds(gap: Estimate, failure: float, half: float, hidden: Unmet | None) -> tuple[int, int]:
     """Test rows and seeds whose interval has this half-width together.
 
     Seeds are added until they make up at most half of the squared half-width; rows are added for the rest of it.
@@ -113,17 +119,24 @@ def _rows_and_seeds(gap: Estimate, failure: float, half: float, unmet: float) ->
 
     seeds = bisect_left(range(MOST_SEEDS), True, lo=gap.runs, key=lambda count: of_seeds(count) <= half / math.sqrt(2))
     of_rows = math.sqrt(half**2 - of_seeds(seeds) ** 2)
-    rows = rows_needed(of_rows, failure, gap.example_part * gap.examples, unmet * gap.examples)
+    unmet = 0.0 if hidden is None else hidden.points(gap, failure) * gap.examples
+    joined = hidden is not None and hidden.joined
+    rows = rows_needed(of_rows, failure, gap.example_part * gap.examples, unmet, joined)
     return max(rows, gap.examples + 1), seeds
 
 
 def follow(
-    looks: Sequence[Look], soft: np.ndarray, hard: np.ndarray, equivalence: float, hidden: Hidden | None = None
+    looks: Sequence[Look],
+    soft: np.ndarray,
+    hard: np.ndarray,
+    equivalence: float,
+    hidden: Unmet | None = None,
+    folds: np.ndarray | None = None,
 ) -> list[InterimAnalysis]:
     """Look after look at the first rows of scores (seeds, examples), until one settles the question."""
     analyses = []
     for look in looks:
         if look.seeds > len(soft) or (analyses and analyses[-1].settled):
             break
-        analyses.append(analyze(look, soft[: look.seeds], hard[: look.seeds], equivalence, hidden))
+        analyses.append(analyze(look, soft[: look.seeds], hard[: look.seeds], equivalence, hidden, folds))
     return analyses

@@ -46,6 +46,8 @@ class Estimate:
         What the examples contribute, σ_i²/n.
     effect : float or None
         Mean divided by the standard deviation between runs (of a paired gap: Cohen's d_z).
+    farthest : float
+        How far the mean over runs of one example lies from the mean at most.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Estimate:
     run_part: float
     example_part: float
     effect: float | None
+    farthest: float = 0.0
 
     @property
     def error(self) -> float:
@@ -87,6 +90,10 @@ class Estimate:
         """The same with the variance of examples raised, so that they alone make the half-width at least `half`."""
         least = (half / _quantile(failure, self.examples)) ** 2
         return replace(self, example_part=max(self.example_part, least))
+
+    def joined_with(self, half: float, failure: float) -> "Estimate":
+        """The same with the variance of examples raised, so that `half` is joined to their half-width in quadrature."""
+        return replace(self, example_part=self.example_part + (half / _quantile(failure, self.examples)) ** 2)
 
     def with_runs(self, runs: int) -> "Estimate":
         """The same estimate from another number of runs, if the variance between runs stays as it is."""
@@ -168,7 +175,7 @@ def crossed_mean(table: np.ndarray) -> Estimate:
     run_part = between_runs / runs
     example_part = max(0.0, between_examples - residual / runs) / examples
     effect = value / math.sqrt(between_runs) if between_runs > 0 else None
-    return Estimate(value, runs, examples, run_part, example_part, effect)
+    return Estimate(value, runs, examples, run_part, example_part, effect, float(np.abs(by_example - value).max()))
 
 
 def _half_width(run_part: float, runs: int, example_part: float, examples: int, failure: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from softlabel.lab.cells import CellArrays, Settings, Stage, StageResults
+from softlabel.lab.cells import Bundle, CellArrays, Settings, Stage, StageResults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,6 +72,7 @@ class Study(ABC, Generic[S, R]):
     settings_type   the class of its settings
     presets         settings by name, for studies of the papers
     artifacts       what the work on every bundle reads: names, and keys in the store of the run
+    pace            seconds per unit of cost of a bundle, guessed for the estimate of the time left; None: unknown
     """
 
     name: ClassVar[str]
@@ -81,6 +82,7 @@ class Study(ABC, Generic[S, R]):
     def __init__(self, settings: S) -> None:
         self.settings = settings
         self.artifacts: Mapping[str, str] = {}
+        self.pace: float | None = None
 
     @classmethod
     def from_settings(cls, values: Mapping[str, Any]) -> Self:
@@ -91,6 +93,14 @@ class Study(ABC, Generic[S, R]):
     @abstractmethod
     def stages(self) -> tuple[Stage, ...]:
         """Its stages, in order."""
+
+    def cost(self, bundle: Bundle) -> float:
+        """Rough cost of a bundle, in any unit."""
+        return bundle.cost
+
+    def expected_costs(self, results: StageResults) -> Mapping[str, float]:
+        """Rough costs of stages that have not begun, by name; those that may be unnecessary count as well."""
+        return {}
 
     @abstractmethod
     def judge(self, results: StageResults, facts: Facts) -> R:

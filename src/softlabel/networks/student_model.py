@@ -13,8 +13,10 @@ import torch
 from scipy.special import expit, softmax
 from torch import Tensor
 
+from softlabel.data.encoding import TableEncoder
+from softlabel.data.encoding.raw import checked_encoder, encoded_rows, has_columns
 from softlabel.data.scaling import Scaler
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, few, require
 from softlabel.networks.softening import UNCHANGED, Softening
 from softlabel.networks.two_layer import TENSORS, TwoLayer
 from softlabel.numerics.tensor_files import read_tensors, save_tensors
@@ -35,10 +37,13 @@ class StudentModel:
     classes : tuple of str
         Names of the classes, in the order of the columns of `probabilities`.
     columns : tuple of str, optional
-        Names of the input columns, if they have names.
+        Names of the input columns, if they have names. With an encoder they are the names of its raw columns.
     softening : Softening, optional
         Temperature and smoothing of the training labels. They decide whether the outputs can be read as probabilities,
         see `softening.note`.
+    encoder : TableEncoder, optional
+        Turns raw columns (numbers, categories, dates, text, missing values) into the numbers that the scaler takes.
+        The inputs of `logits`, `probabilities` and `predict` are then frames with these columns.
 
     See Also
     --------
@@ -58,6 +63,17 @@ class StudentModel:
     (100, 2)
     >>> bool((model.predict(x) == (y > 0)).mean() > 0.9)
     True
+
+    A student of a table with text and missing values:
+
+    >>> import polars as pl
+    >>> from softlabel.data.encoding import TableEncoder, plan_columns
+    >>> table = pl.DataFrame({"color": ["red", "blue", "red", "blue"], "size": [1.5, None, 2.5, 3.5]})
+    >>> encoder = TableEncoder.fit(plan_columns(table), table)
+    >>> network = sl.TwoLayer.initialized("symmetric", width=4, inputs=len(encoder.features))
+    >>> model = sl.StudentModel(network, Scaler("none"), ("no", "yes"), encoder=encoder)
+    >>> model.columns, model.probabilities({"size": [2.0], "color": ["green"]})
+    (('color', 'size'), array([[0.5, 0.5]]))
     """
 
     network: TwoLayer
@@ -65,8 +81,11 @@ class StudentModel:
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None = None
     softening: Softening = UNCHANGED
+    encoder: TableEncoder | None = None
 
     def __post_init__(self) -> None:
+        if self.encoder is not None:
+            self._take_encoder(self.encoder)
         outputs = 1 if len(self.classes) == 2 else len(self.classes)
         require(
             len(self.classes) >= 2 and self.network.outputs == outputs,
@@ -74,7 +93,7 @@ class StudentModel:
         )
         require(len(set(self.classes)) == len(self.classes), f"classes must have different names, got {self.classes}")
         require(
-            self.columns is None or len(self.columns) == self.network.inputs,
+            self.columns is None or self.encoder is not None or len(self.columns) == self.network.inputs,
             f"the network takes {self.network.inputs} columns, {len(self.columns or ())} are named",
         )
         require(
@@ -82,29 +101,46 @@ class StudentModel:
             f"the network takes {self.network.inputs} columns, the scaler has {len(self.scaler.shift)}",
         )
 
+    def _take_encoder(self, encoder: TableEncoder) -> None:
+        """Check that the encoder fits, and name the raw columns."""
+        require(
+            len(encoder.features) == self.network.inputs,
+            f"the network takes {self.network.inputs} columns, the encoder makes {len(encoder.features)}",
+        )
+        require(
+            self.columns in (None, encoder.columns, encoder.features),
+            f"columns must be those of the encoder, got {few(self.columns or ())}",
+        )
+        object.__setattr__(self, "columns", encoder.columns)
+
     def logits(self, inputs: Any) -> np.ndarray:
         """The network's outputs for raw inputs.
 
         Parameters
         ----------
-        inputs : array-like of shape (n, d)
-            Raw inputs.
+        inputs : array-like of shape (n, d), or frame
+            Raw inputs. With an encoder: a polars or pandas frame or a dictionary with the raw columns, in any order
+            (other columns are ignored), or an array of rows that the encoder has encoded.
 
         Returns
         -------
         ndarray of shape (n,) or (n, K)
             One logit per row for two classes (positive for the second class), K logits for more.
         """
-        table = np.asarray(inputs)
+        table = encoded_rows(self.encoder, inputs) if self.encoder and has_columns(inputs) else np.asarray(inputs)
+        expected, numbers = f"{self.network.inputs} input columns", True
+        if self.encoder is not None:
+            expected = f"a frame with the columns {few(self.encoder.columns)}, or {expected} of encoded numbers"
+            numbers = table.dtype.kind in "biuf"
         require(
-            table.ndim == 2 and table.shape[1] == self.network.inputs,
-            f"the student takes {self.network.inputs} input columns, got shape {table.shape}",
+            numbers and table.ndim == 2 and table.shape[1] == self.network.inputs,
+            f"the student takes {expected}, got shape {table.shape}",
         )
         dtype = np.float64 if self.network.hidden.dtype == torch.float64 else np.float32
         return self.network.logits(np.ascontiguousarray(self.scaler.apply(table, dtype), dtype=dtype))
 
     def probabilities(self, inputs: Any) -> np.ndarray:
-        """Probabilities of the classes for raw inputs (n, d), as an array of shape (n, K) whose rows sum to 1.
+        """Probabilities of the classes for raw inputs as in `logits`, as an array of shape (n, K) whose rows sum to 1.
 
         They imitate the training labels: if `softening.note` is not None, they are softened or sharpened and should not
         be used as probabilities.
@@ -140,6 +176,7 @@ class StudentModel:
             "classes": self.classes,
             "columns": self.columns,
             **self.softening.to_dict(),
+            **({} if self.encoder is None else {"encoder": self.encoder.to_dict()}),
         }
         return json.dumps(about)
 
@@ -167,7 +204,8 @@ class StudentModel:
                 "classes and columns must be names",
             )
             columns = None if about["columns"] is None else tuple(about["columns"])
-            return cls(network, scaler, tuple(about["classes"]), columns, Softening.from_dict(about))
+            encoder = checked_encoder(about["encoder"]) if "encoder" in about else None
+            return cls(network, scaler, tuple(about["classes"]), columns, Softening.from_dict(about), encoder)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as problem:
             raise InputError(f"'{path}' is not a complete student ({problem}): export it again") from None
 

@@ -21,7 +21,8 @@ COLORS = {
 class Series:
     """One curve, or one row of points: x values, y values, and where known the ends of their intervals.
 
-    `role` sets the color; `marks` draws points without a line; `faint` is for series in the background.
+    `role` sets the color; `marks` draws points without a line, `star` one that stands out; `faint` is for series in the
+    background.
     """
 
     name: str
@@ -33,13 +34,15 @@ class Series:
     marks: bool = False
     dashed: bool = False
     faint: bool = False
+    star: bool = False
 
 
 @dataclass(frozen=True)
 class Panel:
     """One coordinate system; `ticks` are the numbers written along the x axis, where there are few.
 
-    `band` are the ends of a shaded range of y values, `band_name` its entry in the legend.
+    `band` are the ends of a shaded range of values, `band_name` its entry in the legend. A `horizontal` panel has its
+    categories along the y axis, the first on top, and its values along the x axis.
     """
 
     title: str
@@ -52,6 +55,7 @@ class Panel:
     ticks: Sequence[float] | None = None
     band: tuple[float, float] | None = None
     band_name: str = ""
+    horizontal: bool = False
 
     @property
     def categories(self) -> list[str]:
@@ -80,7 +84,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: its file name (without suffix), title, a one-sentence caption, and its panels in rows."""
+    """A figure: its file name (without suffix), title, a one-sentence caption, and its panels in rows.
+
+    `row_height` is the height of a row of panels in pixels.
+    """
 
     name: str
     title: str
@@ -88,3 +95,4 @@ class Chart:
     panels: Sequence[Panel]
     columns: int = 2
     share_y: bool = True
+    row_height: int = 290

@@ -29,7 +29,8 @@ def chart_figure(chart: Chart) -> Figure:
     """The chart as a Matplotlib figure."""
     columns = min(chart.columns, len(chart.panels))
     rows = -(-len(chart.panels) // columns)
-    figure = Figure(figsize=(max(6.4, 4.4 * columns), 0.7 + 3.2 * rows), layout="constrained")
+    height = 3.2 * chart.row_height / Chart.row_height
+    figure = Figure(figsize=(max(6.4, 4.4 * columns), 0.7 + height * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharey="row" if chart.share_y else False)
     for axes in grid.flat[len(chart.panels) :]:
         axes.set_visible(False)
@@ -61,6 +62,9 @@ def save(figure: Figure, target: Any, **settings: Any) -> None:
 
 
 def _panel(axes: Axes, panel: Panel, first: bool) -> None:
+    if panel.horizontal:
+        _horizontal_panel(axes, panel)
+        return
     for series in panel.series:
         _series(axes, series, panel.positions(series))
     if panel.categories:
@@ -92,6 +96,30 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+def _horizontal_panel(axes: Axes, panel: Panel) -> None:
+    """Points with horizontal intervals, one row for each category, the first on top."""
+    for series in panel.series:
+        rows, color = panel.positions(series), COLORS[series.role]
+        reach = None
+        if series.low is not None and series.high is not None:
+            reach = [np.subtract(series.y, series.low), np.subtract(series.high, series.y)]
+        axes.errorbar(
+            series.y, rows, xerr=reach, fmt="o", markersize=8 if series.star else 5, capsize=4, color=color,
+            linewidth=2.5 if series.star else 1.5,
+        )  # fmt: skip
+    axes.set_yticks(range(len(panel.categories)), [figure_text(name) for name in panel.categories])
+    axes.set_ylim(len(panel.categories) - 0.5, -0.5)
+    if panel.band is not None:
+        gray = COLORS["paper"]
+        axes.axvspan(*panel.band, facecolor=(gray, 0.25), linewidth=0, label=figure_text(panel.band_name))
+    if panel.zero_line:
+        axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_xlabel(figure_text(panel.x_label))
+    axes.set_title(figure_text(panel.title), fontsize=10, loc="left", color=INK)
+    axes.grid(alpha=0.25, axis="x")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
 class _PlainNumbers(LogFormatterSciNotation):
     """Labels of a logarithmic axis: 0.2 and 20; only very small and very large numbers are powers of ten.
 
@@ -121,7 +149,9 @@ def _series(axes: Axes, series: Series, x: list[float]) -> None:
             reach = [np.subtract(series.y, series.low), np.subtract(series.high, series.y)]
             axes.errorbar(x, series.y, reach, fmt="o", markersize=5, capsize=3, color=color, label=label, alpha=alpha)
         else:
-            axes.plot(x, series.y, "D", markersize=5, color=color, label=label, alpha=alpha, fillstyle="none")
+            mark = {"marker": "*", "markersize": 15} if series.star else {"marker": "D", "markersize": 5}
+            full = "full" if series.star else "none"
+            axes.plot(x, series.y, linestyle="", color=color, label=label, alpha=alpha, fillstyle=full, **mark)
         return
     style = "--" if series.dashed else "-"
     axes.plot(x, series.y, style, marker="o", markersize=3.5, color=color, label=label, alpha=alpha)

@@ -6,7 +6,6 @@ from typing import Any
 from softlabel.printable import printable
 from softlabel.report.charts import COLORS, Chart, Panel, Series
 
-ROW_HEIGHT = 290
 MOST_BARS = 12  # longer curves get a band instead of one error bar per point
 MARGINS = 130
 
@@ -31,9 +30,9 @@ def plotly_json(chart: Chart) -> str:
         row, column = index // columns + 1, index % columns + 1
         _panel(figure, panel, row, column, named, first=column == 1 or not chart.share_y)
     figure.update_layout(
-        height=MARGINS + ROW_HEIGHT * rows,
+        height=MARGINS + chart.row_height * rows,
         margin={"l": 55, "r": 15, "t": 80, "b": MARGINS - 80},
-        legend={"orientation": "h", "y": 1 + 28 / (ROW_HEIGHT * rows), "yanchor": "bottom", "x": 0},
+        legend={"orientation": "h", "y": 1 + 28 / (chart.row_height * rows), "yanchor": "bottom", "x": 0},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "size": 12},
@@ -66,6 +65,9 @@ def plotly_script() -> str:
 
 
 def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], first: bool) -> None:
+    if panel.horizontal:
+        _horizontal_panel(figure, panel, row, column)
+        return
     for series in panel.series:
         positions = panel.positions(series)
         if not series.marks and len(positions) > MOST_BARS:
@@ -95,6 +97,32 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
         figure.add_hrect(y0=panel.band[0], y1=panel.band[1], **shown, line_width=0, layer="below", row=row, col=column)
     if panel.zero_line:
         figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
+
+
+def _horizontal_panel(figure: Any, panel: Panel, row: int, column: int) -> None:
+    """Points with horizontal intervals, one row for each category, the first on top; names stand above the points."""
+    for series in panel.series:
+        trace = _trace(series, panel.positions(series), in_legend=False)
+        trace["x"], trace["y"] = trace["y"], trace["x"]
+        if (reach := trace.pop("error_y", None)) is not None:
+            trace["error_x"] = reach | {"thickness": 3 if series.star else 1.5, "width": 6}
+        trace["marker"] |= {"size": 14 if series.star else 8, "symbol": "circle"}
+        trace["hovertemplate"] = "%{text}: %{x:.2f}<extra></extra>"
+        figure.add_trace(trace, row=row, col=column)
+    for number, name in enumerate(panel.categories):
+        figure.add_annotation(
+            x=0, xref="x domain", y=number - 0.42, text=_literal(name), xanchor="left", yanchor="middle",
+            showarrow=False, row=row, col=column,
+        )  # fmt: skip
+    figure.update_xaxes(title_text=_literal(panel.x_label), title_standoff=4, row=row, col=column)
+    figure.update_yaxes(
+        range=[len(panel.categories) - 0.5, -0.6], showticklabels=False, showgrid=False, row=row, col=column
+    )
+    if panel.band is not None:
+        shown = {"name": _literal(panel.band_name), "showlegend": True, "fillcolor": COLORS["paper"], "opacity": 0.25}
+        figure.add_vrect(x0=panel.band[0], x1=panel.band[1], **shown, line_width=0, layer="below", row=row, col=column)
+    if panel.zero_line:
+        figure.add_vline(x=0, line_width=1, line_color="gray", row=row, col=column)
 
 
 def _band(series: Series, x: list[float]) -> list[dict[str, Any]]:
@@ -134,7 +162,7 @@ def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
     }
     if series.low is None or series.high is None or (not series.marks and len(x) > MOST_BARS):
         if series.marks:
-            trace["marker"]["symbol"] = "diamond-open"
+            trace["marker"] |= {"symbol": "star", "size": 17} if series.star else {"symbol": "diamond-open"}
         return trace
     trace["error_y"] = {
         "type": "data",

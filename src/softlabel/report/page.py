@@ -46,7 +46,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Page:
-    """The content of a report, in reading order; `command` reproduces the run."""
+    """The content of a report; `command` reproduces the run.
+
+    answer      what the result says; the first sentence stands alone, above the picture
+    picture     one chart that shows the answer
+    advice      what to do, and `costs` what that costs
+    warnings    shown below the advice
+    notes       longer remarks, folded
+    """
 
     title: str
     question: str
@@ -59,20 +66,31 @@ class Page:
     environment: Mapping[str, Any] | None = None
     command: str = ""
     citations: Sequence[str] = field(default_factory=tuple)
+    picture: Chart | None = None
+    advice: Sequence[str] = ()
+    costs: Table | None = None
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def write_page(page: Page, run_dir: Path) -> Path:
     """Write report.html and figures/ into the run directory; returns the path of the page."""
     from markupsafe import Markup
 
-    charts = []
-    for chart in page.charts:
+    charts, pictures = [], [] if page.picture is None else [page.picture]
+    for chart in [*pictures, *page.charts]:
         files = draw(chart, run_dir / "figures")
         charts.append({"chart": chart, "json": Markup(plotly_json(chart)), "files": [path.name for path in files]})
     text = (
         template_environment()
         .get_template("page.html")
-        .render(page=page, charts=charts, script=Markup(plotly_script()))
+        .render(
+            page=page,
+            charts=charts,
+            picture=charts[: len(pictures)],
+            figures=charts[len(pictures) :],
+            script=Markup(plotly_script()),
+        )
     )
     path = run_dir / "report.html"
     write_text(path, text.encode("utf-8", "backslashreplace").decode())  # file names need not be valid UTF-8

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from softlabel.lab import Progress as StudyProgress
 
-SECONDS_BETWEEN_LINES = 15
+SECONDS_BETWEEN_LINES = 30
 log = logging.getLogger("softlabel")
 
 
@@ -52,41 +52,60 @@ def status_progress(what: str, shown: bool = True) -> Iterator[Callable[[str], N
 
 @contextmanager
 def study_progress(shown: bool = True) -> Iterator[Callable[["StudyProgress"], None]]:
-    """Yields a callback for the driver of a study: a bar for every stage."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    """Yields a callback for the driver of a study: one bar for the run, the current stage beside it.
+
+    Where standard error is no terminal, a line is logged after each stage, and otherwise at most every 30 seconds.
+    """
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+    from rich.text import Text
+
+    class Times(ProgressColumn):
+        """Goes on between two reports, which may be minutes apart."""
+
+        def render(self, task: Any) -> Text:
+            at, since = task.fields["at"]
+            return Text("" if at is None else _rest(at, time.monotonic() - since))
 
     console, visible = open_console(shown)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[rest]}", markup=False),
+        TextColumn("{task.percentage:>3.0f}%", markup=False),
+        Times(),
     )
-    with Progress(*columns, console=console, disable=not visible) as bars:
-        stages: dict[str, Any] = {}
-        logged = time.monotonic()
+    with Progress(*columns, console=console, disable=not visible, transient=True) as bars:
+        bar = bars.add_task("", total=1.0, at=(None, 0.0), visible=False)
+        logged, share = time.monotonic(), 0.0
 
         def progress(at: "StudyProgress") -> None:
-            nonlocal logged
-            rest = _rest(at)
-            if at.stage not in stages:
-                stages[at.stage] = bars.add_task(printable(at.stage), total=at.bundles, rest="")
-            bars.update(stages[at.stage], completed=at.done, rest=rest)
-            now = time.monotonic()
-            if shown and not visible and (now - logged > SECONDS_BETWEEN_LINES or at.done == at.bundles):
+            nonlocal logged, share
+            share = max(share, at.share)  # a bar that moves back would only confuse
+            now, ended = time.monotonic(), at.done == at.bundles and at.stage != "teacher"
+            bars.update(bar, completed=share, description=_stage(at), at=(at, now), visible=True)
+            if shown and not visible and (ended or now - logged > SECONDS_BETWEEN_LINES):
                 logged = now
-                log.info("%s", f"{at.stage}: {at.done} of {at.bundles} bundles, {rest}".rstrip(", "))
+                log.info("%s", f"{_stage(at)}; {_rest(at)}".rstrip("; "))
 
         yield progress
 
 
-def _rest(at: "StudyProgress") -> str:
-    """Speed, time left and failures."""
-    speed = f"{at.cells / at.seconds:.1f} cells/s" if at.cells and at.seconds > 0 else ""
-    left = "" if at.seconds_left is None or at.done == at.bundles else f"about {_duration(at.seconds_left)} left"
-    return ", ".join(part for part in (speed, left, f"{at.failed} failed" if at.failed else "") if part)
+def _stage(at: "StudyProgress") -> str:
+    """The current stage, and how much of it is finished."""
+    unit = "models" if at.stage == "teacher" else "parts"
+    return printable(f"{at.stage}: {at.done} of {at.bundles} {unit}" if at.bundles > 1 else at.stage)
+
+
+def _rest(at: "StudyProgress", since: float = 0.0) -> str:
+    """Time of the run so far, time left, and failures; `since` are the seconds since this was reported."""
+    parts = [f"{_duration(at.run_seconds + since)} so far"]
+    if at.seconds_left:
+        left = max(at.seconds_left - since, 1.0)
+        parts.append(f"{'at most' if at.at_most else 'about'} {_duration(left)} left")
+    return ", ".join([*parts, f"{at.failed} failed"] if at.failed else parts)
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    """Seconds, minutes or hours, in steps that an estimate can promise."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softlabel.errors import InputError, require
+from softlabel.data.encoding.raw import has_columns, raw_frame
+from softlabel.errors import InputError, counted, few, require
 from softlabel.export.loading import LoadedModel, load_model
 from softlabel.export.rows import ModelInputs, rows_for
 from softlabel.lab.spreadsheets import csv_bytes
@@ -135,7 +136,8 @@ class Predictions(ReportedResult):
     def summary(self) -> list[str]:
         """The scores, in plain sentences."""
         common = max(self.counts, key=self.counts.__getitem__)
-        lines = [f"{len(self):,} rows, most often predicted: {common} ({self.counts[common] / len(self):.1%})."]
+        share = self.counts[common] / len(self)
+        lines = [f"{counted(len(self), 'row')}, most often predicted: {common} ({share:.1%})."]
         if self.accuracy is not None:
             outputs = f" (of outputs that are {self.softening.meaning})" if self.softening.word else ""
             lines.append(
@@ -180,7 +182,7 @@ class Predictions(ReportedResult):
                 Series("calibrated", means, means, role="paper", dashed=True),
             ]
         output = f"{self.softening.word} probability".strip()
-        panel = Panel(f"{len(self):,} rows", series, f"largest {output} of a row", series[0].name)
+        panel = Panel(counted(len(self), "row"), series, f"largest {output} of a row", series[0].name)
         return Chart("predictions", f"Predictions of {self.model}", "", [panel])
 
     def save(self, out: str | Path) -> None:
@@ -210,15 +212,17 @@ def predict(
 ) -> Predictions:
     """Predict the class of every row with a model, and the probabilities of all classes.
 
-    Columns are matched by name if the model has column names, otherwise by position. Labels are only needed for scores.
+    Columns are matched by name if the model has column names, otherwise by position. Text, dates and missing values are
+    read as in training if the model takes them. Labels are only needed for scores.
 
     Parameters
     ----------
     model : str, path, StudentModel or LoadedModel
         A student or any ONNX classifier: its file (.safetensors, .npz or .onnx), or the loaded model.
-    X : str, path or array
-        A CSV, Parquet, NPZ or NPY file, the name of a data set, or an array of raw inputs; for models of images an NPZ
-        file with `images`, a folder of images, or an array (n, channels, height, width) with pixels in [0, 1].
+    X : str, path, frame or array
+        A CSV, Parquet, NPZ or NPY file, the name of a data set, a polars or pandas frame or a dictionary of columns, or
+        an array of raw inputs; for models of images an NPZ file with `images`, a folder of images, or an array
+        (n, channels, height, width) with pixels in [0, 1].
     label : str, optional
         Label column of the file.
     id_column : str, optional
@@ -262,11 +266,11 @@ def predict(
         log.info("note: %s", remark)
     if out is not None:
         _check_columns(out, loaded, rows, X)
-    probabilities = loaded.probabilities(rows.inputs)
+    probabilities = loaded.probabilities(rows.inputs, rows.where)
     result = Predictions(title, loaded.classes, probabilities, rows.labels, rows.ids, loaded.softening, out)
     if out is not None:
         result.save(out)
-        log.info("%s predictions written to %s", f"{len(result):,}", out)
+        log.info("%s written to %s", counted(len(result), "prediction"), out)
     return result
 
 
@@ -287,11 +291,26 @@ def _model_inputs(
         label is None and id_column is None and not drop,
         "`label`, `id_column` and `drop` name columns of a file: leave them out where `X` is an array",
     )
+    if model.raw is not None and not has_columns(X) and model.raw.only:
+        X = _numbered(model, np.asarray(X))
+    if model.raw is not None and has_columns(X):
+        return ModelInputs(raw_frame(X, model.columns or (), "`X`"))
     if hasattr(X, "columns") and model.columns is not None:
         missing = [name for name in model.columns if name not in list(X.columns)]
         require(not missing, f"`X` lacks columns of the model: {', '.join(missing)}")
         X = X[list(model.columns)]
     return ModelInputs(np.asarray(X))
+
+
+def _numbered(model: LoadedModel, table: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of an array for a model whose columns have numbers instead of names."""
+    names = model.columns or ()
+    require(
+        all(name.isdigit() for name in names) and table.ndim == 2 and table.shape[1] == len(names),
+        f"`X` must be a polars or pandas frame or a dictionary with the columns {few(names)}, got an array of shape "
+        f"{table.shape}",
+    )
+    return {name: table[:, k] for k, name in enumerate(names)}
 
 
 def _check_out(out: Path | None, files: Sequence[Path]) -> None:

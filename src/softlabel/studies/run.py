@@ -12,6 +12,7 @@ from softlabel.lab import (
     LEDGER,
     ArtifactStore,
     Ledger,
+    Pieces,
     Progress,
     Study,
     check_counts,
@@ -28,6 +29,7 @@ from softlabel.report.citations import citations
 from softlabel.report.page import write_page
 from softlabel.report.progress import study_progress
 from softlabel.studies.pages import StudyResult
+from softlabel.studies.teacher_progress import CountedPieces, TeacherModels
 
 RUNS = Path("runs")  # parent of the directories of runs that name none
 RECORDS = "records.json"  # what `train` writes instead of a ledger
@@ -43,10 +45,11 @@ class Execution:
     executor : {"serial", "local", "dask"}
         This process, processes of this machine, or a Dask cluster. Results do not depend on it.
     workers : int, optional
-        Number of workers. Default: one for each core.
+        Number of workers. Default: one for each CPU that this process may use.
     threads : int, optional
-        Threads of each worker. Default: chosen so that workers do not compete for cores. A run that has finished
-        bundles keeps its number, because sums round differently with another.
+        Threads of each worker. Default: chosen so that all workers together use no more CPUs than this process may
+        (by its affinity and the CPU quota of its container). A run that has finished bundles keeps its number, because
+        sums round differently with another.
     scheduler : str, optional
         Address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``.
     progress : bool or callable, default=True
@@ -75,6 +78,10 @@ class Execution:
         workers = 1 if self.executor == "serial" else self.workers or cores()
         return make_executor(self.executor, workers, self.scheduler), workers
 
+    def shared(self, threads: int) -> int:
+        """At most this many threads for each worker, so that all workers together have no more than there are CPUs."""
+        return max(1, min(threads, cores() // self.start()[1]))
+
     @contextmanager
     def reporting(self) -> Iterator[Callable[[Progress], None]]:
         """The callback for progress: the user's own, or one that moves a bar."""
@@ -83,6 +90,15 @@ class Execution:
             return
         with study_progress(shown=self.progress) as progress:
             yield progress
+
+    @contextmanager
+    def teacher_progress(
+        self, study: Study[Any, Any] | None = None, pieces: Pieces | None = None, teachers: int = 1
+    ) -> "Iterator[CountedPieces | None]":
+        """Report while teachers are trained or queried; yields the first one's pieces, which are counted."""
+        with self.reporting() as progress:
+            models = TeacherModels(progress, study, teachers)
+            yield None if pieces is None else CountedPieces(pieces, models)
 
 
 def run_in(run_dir: Path, study: Study[Any, R], execution: Execution) -> R:
@@ -108,7 +124,8 @@ def finish(
     if execution.command is not None:
         ledger.set_meta(command=execution.command)
     with execution.reporting() as progress:
-        results = run_stages(study, ledger, executor, progress)
+        before = ((facts or {}).get("teacher") or {}).get("seconds", 0.0)
+        results = run_stages(study, ledger, executor, progress, before)
     store, run_dir = ArtifactStore(ledger.path.parent), ledger.path.parent
     result = study.judge(results, facts or {})
     artifacts = {name: store.arrays(key) for name, key in study.artifacts.items()}

@@ -11,13 +11,16 @@ from scipy.special import entr, log_softmax, softmax
 from softlabel.data.problem import PARTS, Problem
 from softlabel.errors import require
 from softlabel.networks.deep.evaluation import calibration_error
+from softlabel.teachers.in_sample import in_sample
 from softlabel.teachers.predictions import TeacherPredictions
+from softlabel.teachers.ranking import ranking
 
 TEMPERATURES = (0.02, 50.0)
 HARD_ENTROPY, HARD_PROBABILITY, NEARLY_ALL = 0.01, 0.999, 0.99
 WORST_CALIBRATION = 0.05
 SEEN_ROWS = 50
 MEMORIZED, MEMORIZED_GAP = 0.98, 0.05
+SHIFTED = 0.05  # mean probability of a class above its share
 SURE, SURE_DEVIATIONS = 10.83, 3.09  # 99.9 % points of χ² with one degree of freedom, and of the normal
 SHOWN_PAIRS, SHOWN_ROWS = 10, 10
 
@@ -263,33 +266,44 @@ class _Warnings:
             self._collapsed() or self._no_better(),
             self._uninformative(),
             self._hard(),
-            self._memorized() or self._seen_before(),
+            self._fitted_on() or self._seen_before(),
             self._softmaxed_twice() or self._miscalibrated(),
         )
         return [warning for warning in warnings if warning is not None]
 
     def _collapsed(self) -> str | None:
+        labels = self.problem.y[self.predictions.known]
         predicted = np.bincount(self.p.argmax(axis=1), minlength=self.p.shape[1]) / len(self.p)
-        actual = np.bincount(self.problem.y[self.predictions.known], minlength=self.p.shape[1]) / len(self.p)
+        actual = np.bincount(labels, minlength=self.p.shape[1]) / len(self.p)
         most = int(predicted.argmax())
-        name = self.problem.classes[most]
         if np.ptp(self.p, axis=0).max() < 1e-3 and len(self.p) > 1:
             return "the teacher predicts the same for every row: it has collapsed, and its labels carry no information"
-        if predicted[most] > NEARLY_ALL >= actual[most]:
+        if not predicted[most] > NEARLY_ALL >= actual[most]:
+            return None
+        area, ranks = ranking(self.p, labels)
+        mean = float(self.p[:, most].mean())
+        start = (
+            f"the teacher predicts '{self.problem.classes[most]}' for {predicted[most]:.1%} of the rows, but only "
+            f"{actual[most]:.1%} of the data are of this class"
+        )
+        if not ranks:
+            return f"{start}, and it ranks rows no better than chance (AUC {area:.2f}): it has collapsed into one class"
+        if mean - actual[most] > SHIFTED:
             return (
-                f"the teacher predicts '{name}' for {predicted[most]:.1%} of the rows, but only {actual[most]:.1%} of "
-                "the data are of this class: it has collapsed into one class"
+                f"{start}: it ranks rows (AUC {area:.2f}), but its probabilities are shifted toward this class "
+                f"({mean:.1%} on average)"
             )
         return None
 
     def _no_better(self) -> str | None:
         shares = self._shares(self.judged)
-        if self.scores.accuracy > shares.max():
+        logits, labels = _known(self.problem, self.predictions, self.judged)
+        if self.scores.accuracy > shares.max() or ranking(softmax(logits, axis=1), labels)[1]:
             return None
         name = self.problem.classes[int(shares.argmax())]
         return (
             f"the teacher's accuracy on {self.judged} rows is {self.scores.accuracy:.1%}, no better than always "
-            f"predicting '{name}' ({shares.max():.1%})"
+            f"predicting '{name}' ({shares.max():.1%}), and it ranks rows no better than chance"
         )
 
     def _uninformative(self) -> str | None:
@@ -317,12 +331,14 @@ class _Warnings:
             f"rows above {HARD_PROBABILITY}): soft labels this hard teach what hard labels teach"
         )
 
-    def _memorized(self) -> str | None:
+    def _fitted_on(self) -> str | None:
+        """Better on some parts than on others: memorized training rows, or test rows that were not new."""
+        finding = in_sample(self.problem, self.predictions)
         train, validation = self.parts["train"], self.parts["validation"]
-        if self.predictions.out_of_fold or train is None or validation is None:
-            return None
+        if finding is None or train is None or validation is None:
+            return None if finding is None else str(finding)
         if train.accuracy <= MEMORIZED or train.accuracy - validation.accuracy <= MEMORIZED_GAP:
-            return None
+            return str(finding)
         return (
             f"the teacher has memorized the training rows (accuracy {train.accuracy:.1%} there, "
             f"{validation.accuracy:.1%} on validation rows): its soft labels on training rows are nearly hard; use "

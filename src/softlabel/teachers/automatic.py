@@ -1,8 +1,9 @@
-"""The teacher that is trained here: gradient-boosted trees or a wide network, whichever has the lower validation loss.
+"""The teacher that is trained here: of a wide network, boosted trees and a forest the one with the lowest loss.
 
-The training rows are labeled out of fold: each fold by a model with the same settings that was trained on the other
-folds, so that no label was memorized. All other rows are labeled by the model trained on all training rows. The logits
-of every network, including those of the folds, are divided by a temperature fitted on the validation rows.
+The loss is the log loss on the validation rows. The training rows are labeled out of fold: each fold by a model with
+the same settings that was trained on the other folds, so that no label was memorized. All other rows are labeled by the
+model trained on all training rows. The logits of every network and forest, including those of the folds, are divided by
+a temperature fitted on the validation rows.
 
 Each model is a separate piece (`teachers.pieces`) with its predictions and settings, so that an interrupted training
 continues after the last finished model.
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from softlabel.data.problem import Problem
 from softlabel.data.splits import split
@@ -35,6 +36,9 @@ UPDATES, CHECKS, PATIENCE = 1000, 40, 15
 MANY_ROWS, MANY_EPOCHS, MANY_CHECKS = 20_000, 6, 12
 ROUNDS = 100
 MOST_TREE_WORK = 2e7
+FOREST, LEAVES = 100, (1, 5)  # trees, and smallest leaves of which the one with the lower validation loss is used
+LARGE, LARGE_FOREST, LARGE_LEAF = 2000, 50, 2  # rows above which there are fewer trees and one smallest leaf
+TREE_ROWS = 5000  # most rows of one tree of a forest
 FEWEST_ROWS = 20
 
 
@@ -91,6 +95,61 @@ class BoostedTrees:
 
     def __str__(self) -> str:
         return f"boosted trees ({self.rounds} round{'s' if self.rounds != 1 else ''})"
+
+
+@dataclass(frozen=True, eq=False)
+class RandomForest:
+    """A random forest, its logits divided by a temperature; a class that is not among its rows gets few votes.
+
+    With p the mean vote of N trees, the logits of K classes are ln((N p + 1) / (N + K)).
+    """
+
+    problem: Problem
+    model: RandomForestClassifier
+    temperature: float
+    leaf: int
+    kind: str = "probabilities"
+
+    @classmethod
+    def best(
+        cls, problem: Problem, rows: np.ndarray, seed: int, leaves: tuple[int, ...] | None = None
+    ) -> "RandomForest":
+        """With the smallest leaf that has the lowest log loss on the validation rows."""
+        fitted = []
+        for leaf in leaves or (LEAVES if len(rows) <= LARGE else (LARGE_LEAF,)):
+            model = RandomForestClassifier(
+                FOREST if len(rows) <= LARGE else LARGE_FOREST,
+                min_samples_leaf=leaf,
+                max_samples=min(TREE_ROWS, len(rows)),
+                random_state=seed,
+            ).fit(problem.X[rows], problem.y[rows])
+            plain = cls(problem, model, 1.0, leaf)
+            logits, labels = plain.logits(problem.validation.X), problem.validation.y
+            temperature = best_temperature(logits, labels, prior=1.0)
+            fitted.append((log_loss(logits / temperature, labels), cls(problem, model, temperature, leaf)))
+        return min(fitted, key=lambda pair: pair[0])[1]
+
+    @classmethod
+    def refit(cls, problem: Problem, rows: np.ndarray, seed: int, settings: dict[str, Any]) -> "RandomForest":
+        """Trained on these rows with the settings of another model, but with a new temperature."""
+        return cls.best(problem, rows, seed, (settings["leaf"],))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"leaf": self.leaf, "temperature": self.temperature}
+
+    def logits(self, inputs: np.ndarray) -> np.ndarray:
+        trees, classes = len(self.model.estimators_), len(self.problem.classes)
+        votes = np.zeros((len(inputs), classes))
+        votes[:, np.asarray(self.model.classes_)] = self.model.predict_proba(inputs)
+        return np.log((trees * votes + 1) / (trees + classes)) / self.temperature
+
+    @property
+    def parameters(self) -> int:
+        return fitted_parameters(self.model) or 0
+
+    def __str__(self) -> str:
+        return f"a random forest ({len(self.model.estimators_)} trees)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,15 +217,20 @@ class WideNetwork:
 
 # Each has `best`, `refit`, `logits` (n, K) for unscaled inputs (n, d), and `settings`, which `refit` of its class needs
 # to train another model like it.
-MODELS: dict[str, type[WideNetwork] | type[BoostedTrees]] = {"network": WideNetwork, "trees": BoostedTrees}
+MODELS: dict[str, type[WideNetwork] | type[BoostedTrees] | type[RandomForest]] = {
+    "network": WideNetwork,
+    "trees": BoostedTrees,
+    "forest": RandomForest,
+}
 
 
 def specification(seed: int) -> dict[str, Any]:
     """Everything besides the problem that the trained teacher depends on."""
     return {
-        "teacher": "auto", "version": 1, "seed": seed, "width": WIDTH, "steps": list(LEARNING_RATES),
+        "teacher": "auto", "version": 2, "seed": seed, "width": WIDTH, "steps": list(LEARNING_RATES),
         "updates": UPDATES, "checks": CHECKS, "patience": PATIENCE, "many": [MANY_ROWS, MANY_EPOCHS, MANY_CHECKS],
-        "rounds": ROUNDS, "most_tree_work": MOST_TREE_WORK,
+        "rounds": ROUNDS, "most_tree_work": MOST_TREE_WORK, "forest": [FOREST, *LEAVES],
+        "large_forest": [LARGE, LARGE_FOREST, LARGE_LEAF, TREE_ROWS],
     }  # fmt: skip
 
 
@@ -184,23 +248,27 @@ def train_automatic_teacher(
         "trained teacher",
     )
     work, notes = len(train) * problem.X.shape[1] * len(problem.classes), []
-    names = ["network", "trees"] if work <= MOST_TREE_WORK else ["network"]
-    doing = {"network": f"training a network of width {WIDTH}", "trees": "growing boosted trees"}
+    names = [name for name in MODELS if name != "trees" or work <= MOST_TREE_WORK]
+    doing = {
+        "network": f"training a network of width {WIDTH}",
+        "trees": "growing boosted trees",
+        "forest": "growing a random forest",
+    }
     candidates: list[tuple[str, Piece]] = []
     for name in names:
-        log.info("teacher: %s on %s rows", doing[name], f"{len(train):,}")
+        log.info("teacher: %s on %s rows", doing.get(name, "training a random forest"), f"{len(train):,}")
         candidates.append((name, keep(name, lambda name=name: _full_piece(name, problem, transfer, seed))))
     candidates.sort(key=lambda pair: pair[1].facts["loss"])
-    if len(candidates) == 1:
+    if "trees" not in names:
         notes.append(
             f"boosted trees are left out: {len(train):,} rows × {problem.X.shape[1]:,} columns × "
             f"{len(problem.classes)} classes are more than {MOST_TREE_WORK:,.0f}"
         )
     model, chosen = candidates[0]
-    if model == "network":
+    if "temperature" in chosen.facts["settings"]:
         notes.append(
-            f"the network's logits are divided by {chosen.facts['settings']['temperature']:.3g}, a temperature fitted "
-            "on the validation rows; those of each fold's network by its own"
+            f"the {model}'s logits are divided by {chosen.facts['settings']['temperature']:.3g}, a temperature fitted "
+            f"on the validation rows; those of each fold's {model} by its own"
         )
     logits = chosen.arrays["logits"].copy()
     folds, alone = _folds(problem.train.y, seed)

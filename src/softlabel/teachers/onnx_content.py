@@ -115,7 +115,7 @@ def _check(parsed: OnnxContent) -> None:
     )
     require(
         not any(tensor.data_location == _EXTERNAL for tensor in _tensors(parsed.model)),
-        f"{who} keeps its weights in other files: save it as one file",
+        f"{who} keeps its weights in other files: save it as one file (torch.onnx.export: external_data=False)",
     )
     require(
         not parsed.ours or parsed.about.get("checksum") == checksum(graph, parsed.about),

@@ -13,9 +13,11 @@ from softlabel.data.class_names import match_names
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, few, quoted, require
 from softlabel.teachers.agreement import learning_rows, refuse_swapped
-from softlabel.teachers.onnx_session import FLOATS, TYPES, OnnxSession, as_table
+from softlabel.teachers.onnx_feeds import as_images, model_feeds
+from softlabel.teachers.onnx_session import FLOATS, OnnxSession, as_table
 from softlabel.teachers.predictions import TeacherPredictions, call_milliseconds
-from softlabel.teachers.reading import IMAGE_FLOOR, TeacherReading, check_kind, decide_reading, input_order
+from softlabel.teachers.reading import IMAGE_FLOOR, TeacherReading, check_kind, decide_reading
+from softlabel.teachers.rows import QueryRows, problem_rows
 
 
 class OnnxTeacher:
@@ -54,9 +56,8 @@ class OnnxTeacher:
         """Decide by the predictions for all these images how predictions are read, unless that is decided already."""
         if self.reading is None:
             table, names, decisions = self._outputs(pixels)
-            if names is not None and not isinstance(self.classes, int) and match_names(names, self.classes) is None:
-                numbered = sorted(map(str, names)) == sorted(map(str, range(len(self.classes))))
-                names = None if numbered else names  # networks without class names number their columns
+            if names is not None and not isinstance(self.classes, int) and _only_numbers(names, self.classes):
+                names = None
             self.reading = decide_reading(
                 table, classes=self.classes, column_names=names, decisions=decisions, kind=self.kind,
                 floor=IMAGE_FLOOR, name=self.name,
@@ -86,55 +87,42 @@ class OnnxTeacher:
         return _outputs(self.model, feeds, count, self.name, table_only)
 
 
-def as_images(images: np.ndarray, shape: Sequence[Any]) -> np.ndarray | None:
-    """Images (n, channels, height, width) in a model's input shape: channels first or last, or flat."""
-    image = images.shape[1:]
-    wanted = tuple(side if isinstance(side, int) else None for side in shape[1:])
-
-    def fits(candidate: tuple[int, ...]) -> bool:
-        return len(wanted) == len(candidate) and all(
-            want in (None, have) for want, have in zip(wanted, candidate, strict=True)
-        )
-
-    if fits(image):
-        return np.ascontiguousarray(images)
-    if fits((*image[1:], image[0])):
-        return np.ascontiguousarray(images.transpose(0, 2, 3, 1))
-    return images.reshape(len(images), -1) if fits((int(np.prod(image)),)) else None
-
-
 def query_onnx(
     problem: Problem,
     path: Path,
     *,
-    transfer: np.ndarray | None = None,
+    transfer: QueryRows | np.ndarray | None = None,
     output: str | None = None,
     kind: str | None = None,
 ) -> TeacherPredictions:
-    """Predictions of a model in a file for all rows of a problem, and for unlabeled ones (u, d).
+    """Predictions of a model in a file for all rows of a problem, and for unlabeled ones.
 
-    The model takes one input of d columns (or an image), or d inputs of one column, named as the problem's columns.
-    It returns a list of {class: probability}, a table with a column for each class, or one column for two.
+    What it takes is in `onnx_feeds`. It returns a list of {class: probability}, a table with a column for each class,
+    or one column for two.
     """
     began = time.perf_counter()
     name = f"teacher '{path}'"
     model = OnnxSession(path, output, name)
     rows, count = problem.rows, len(problem.classes)
-    feeds = _feeds(model, problem, problem.X, rows)
+    feeds, remarks = model_feeds(model, problem, problem_rows(problem))
     table, names, decisions = _outputs(model, feeds, count, name)
+    if names is not None and _only_numbers(names, problem.classes):
+        names = None
+        remarks.append(f"the teacher numbers its classes: 0, 1, … are taken for {quoted(problem.classes)}")
     reading = decide_reading(
         table, classes=problem.classes, column_names=names, decisions=decisions, kind=kind, name=name, rows=rows
     )
     logits = reading.logits(table, rows)
     learned = learning_rows(problem)
     refuse_swapped(problem.y[learned], logits[learned], problem.classes, name)
+    first = {entry: column[:1] for entry, column in feeds.items()}
     transferred = None
     if transfer is not None:
-        where, places = f"{name} on unlabeled rows", np.arange(len(transfer))
-        feeds = _feeds(model, problem, transfer, places)
-        transferred = reading.logits(_outputs(model, feeds, count, where, table_only=True)[0], places, where)
+        asked = transfer if isinstance(transfer, QueryRows) else QueryRows(transfer)
+        where = f"{name} on unlabeled rows"
+        feeds, _ = model_feeds(model, problem, asked)
+        transferred = reading.logits(_outputs(model, feeds, count, where, table_only=True)[0], asked.rows, where)
     seconds = time.perf_counter() - began
-    first = {entry: column[:1] for entry, column in feeds.items()}
     return TeacherPredictions(
         logits,
         f"ONNX model {path.name}" + (f", output '{output}'" if output is not None else ""),
@@ -143,7 +131,14 @@ def query_onnx(
         seconds=seconds,
         milliseconds=call_milliseconds(lambda: model.run(first, model.chosen)),
         parameters=model.parameters,
+        notes=tuple(remarks),
     )
+
+
+def _only_numbers(names: Sequence[Any], classes: Sequence[str]) -> bool:
+    """Whether a model numbers its classes from 0 because it does not know the names of the data's."""
+    numbers = sorted(map(str, range(len(classes))))
+    return match_names(names, classes) is None and sorted(map(str, names)) == numbers
 
 
 def _outputs(
@@ -176,49 +171,3 @@ def _outputs(
         raise InputError(f"{name} returns {what}; the data have {classes} classes")
     decisions = next((o for o in outputs.values() if isinstance(o, np.ndarray) and o.dtype.kind != "f"), None)
     return table, model.declared("classes"), decisions
-
-
-def _feeds(model: OnnxSession, problem: Problem, inputs: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Inputs (n, d) as the model takes them, by name."""
-    declared, dimension, name = model.inputs, problem.X.shape[1], f"teacher '{model.path}'"
-    names = [entry.name for entry in declared]
-    if len(declared) > 1:
-        require(
-            problem.columns is not None, f"{name} takes columns by name ({quoted(names)}), the data's have no names"
-        )
-        places = input_order(names, problem.columns or (), name, identifiers=True)
-        tables = [inputs[:, place : place + 1] for place in places]
-    else:
-        shape = declared[0].shape
-        places, tables = [0], [inputs]
-        if len(shape) == 4 and problem.has_images:
-            images = problem.as_images(inputs)
-            prepared = as_images(images, shape)
-            if prepared is None:
-                raise InputError(f"{name} takes inputs of shape {tuple(shape)}, images are {images.shape[1:]}")
-            tables = [prepared]
-        else:
-            require(len(shape) in (0, 2), f"{name} takes inputs of shape {tuple(shape)}, the data are a table")
-            columns = shape[1] if shape and isinstance(shape[1], int) else dimension
-            require(columns == dimension, f"{name} takes {columns} columns, the data have {dimension}")
-            own = model.declared("columns")
-            if own is not None and problem.columns is not None:
-                tables = [inputs[:, input_order(own, problem.columns, name, identifiers=True)]]
-    for entry, place, table in zip(declared, places, tables, strict=True):
-        require(entry.type in TYPES, f"{name} takes {entry.type} for '{entry.name}'; numbers are needed")
-        if entry.type not in FLOATS:
-            _check_integers(table, place, rows, problem.columns, name)
-    return {
-        entry.name: np.ascontiguousarray(table, dtype=TYPES[entry.type])
-        for entry, table in zip(declared, tables, strict=True)
-    }
-
-
-def _check_integers(table: np.ndarray, column: int, rows: np.ndarray, columns: Sequence[str] | None, name: str) -> None:
-    """Refuse fractions for an input of integers."""
-    broken = table != np.round(table)
-    if broken.any():
-        row, place = np.argwhere(broken)[0].tolist()[:2]
-        where = f"column '{columns[column + place]}'" if columns else f"column {column + place + 1}"
-        value = table[broken][0]
-        raise InputError(f"{name} takes integers, {where} has {value:.6g} (row {rows[row] + 1})")

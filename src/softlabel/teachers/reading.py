@@ -356,13 +356,13 @@ def input_order(own: Sequence[str], columns: Sequence[str], teacher: str, identi
 
     With `identifiers`, signs other than letters and digits may be underscores in the teacher's names.
     """
-    forms = (str, _identifier) if identifiers else (str,)
+    forms = (str, identifier) if identifiers else (str,)
     for form in forms:
         places = {form(column): place for place, column in enumerate(columns)}
         if sorted(map(form, own)) == sorted(places) and len(places) == len(columns):
             return [places[form(name)] for name in own]
-    known = {_identifier(column): column for column in columns} if identifiers else {}
-    own = [known.get(_identifier(name), name) for name in own]
+    known = {identifier(column): column for column in columns} if identifiers else {}
+    own = [known.get(identifier(name), name) for name in own]
     missing = [column for column in own if column not in set(columns)]
     unknown = [column for column in columns if column not in set(own)]
     if not missing and not unknown:
@@ -372,5 +372,6 @@ def input_order(own: Sequence[str], columns: Sequence[str], teacher: str, identi
     raise InputError(f"{teacher} learned from other columns: {' and '.join(reasons)}; rename or drop columns")
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """A name with underscores in place of signs other than letters and digits."""
     return "".join(sign if sign.isalnum() else "_" for sign in name)

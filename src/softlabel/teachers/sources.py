@@ -1,27 +1,41 @@
 """`query_teacher`: the predictions of a teacher of any form."""
 
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from softlabel.data.arrays import number_table
 from softlabel.data.problem import Problem
-from softlabel.data.table_files import read_columns
-from softlabel.errors import InputError, counted, require
+from softlabel.errors import InputError, require
 from softlabel.numerics.local_files import local_path, require_regular_file
+from softlabel.teachers.deep_models import is_keras
 from softlabel.teachers.label_files import SUFFIXES, read_labels
 from softlabel.teachers.pieces import PieceStore, without_keeping
 from softlabel.teachers.predictions import TeacherPredictions
 from softlabel.teachers.reading import check_kind
+from softlabel.teachers.rows import read_unlabeled, unlabeled_inputs, unlabeled_rows
+
+__all__ = ["TeacherOptions", "query_teacher", "read_unlabeled", "teacher_specification", "unlabeled_inputs"]
 
 POSSIBLE = (
     "a teacher is 'auto' (trained here), an .onnx file, a .csv, .parquet or .npy file of soft labels, or in Python a "
-    "fitted object with predict_proba or a function of inputs"
+    "fitted object with predict_proba, a torch or Keras model, or a function of inputs"
 )
-_PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth")
+_CODE = "may run code when it is loaded, so softlabel does not load it"
+_FOREIGN = "is in a format of {} alone"
+_PICKLE = (_CODE, "joblib.load or pickle.load", "skl2onnx.to_onnx(model, X[:1])")
+_TORCH = (_CODE, "torch.load", "torch.onnx.export(module, inputs, 'teacher.onnx')")
+_KERAS = (_CODE, "keras.models.load_model", "model.export('teacher.onnx', format='onnx')")
+_XGBOOST = (_FOREIGN.format("XGBoost"), "XGBClassifier.load_model", "onnxmltools.convert_xgboost")
+_CONVERSIONS = {  # why a file is not read, how to load it in Python, how to convert it
+    ".pkl": _PICKLE, ".pickle": _PICKLE, ".joblib": _PICKLE, ".sav": _PICKLE, ".pt": _TORCH, ".pth": _TORCH,
+    ".keras": _KERAS, ".h5": _KERAS, ".json": _XGBOOST, ".ubj": _XGBOOST,
+    ".cbm": (
+        _FOREIGN.format("CatBoost"), "CatBoostClassifier.load_model", "model.save_model('teacher.onnx', format='onnx')"
+    ),
+    ".txt": (
+        _FOREIGN.format("LightGBM"), "lightgbm.Booster(model_file=...).predict", "onnxmltools.convert_lightgbm"
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,8 +80,10 @@ def query_teacher(
         The data; their training and validation labels are used to refuse predictions for other rows or classes.
     teacher : str, path, object or callable
         "auto" (a teacher is trained here), an ONNX model, a file of soft labels (.csv, .parquet, .npy), a fitted object
-        with `predict_proba`, or a function from inputs to predictions (n, K), or (n,) for two classes.
-    transfer : array-like of shape (u, d) or path, optional
+        with `predict_proba`, a torch module or Keras model of the inputs `problem.X` (of images, where the problem has
+        them), or a function from inputs to predictions (n, K), or (n,) for two classes. Fitted objects and functions
+        get the columns as the user has them: the frame that the problem was made from, or one like its file.
+    transfer : array-like of shape (u, d), frame or path, optional
         Unlabeled inputs with the problem's columns, which the teacher labels as well.
     options : TeacherOptions, optional
         How the teacher's predictions are read.
@@ -97,7 +113,7 @@ def query_teacher(
     """
     output, kind, id_column = astuple(options or TeacherOptions())
     check_kind(kind)
-    unlabeled = None if transfer is None else unlabeled_inputs(transfer, problem)
+    unlabeled = None if transfer is None else unlabeled_rows(transfer, problem)
     path = None
     if isinstance(teacher, str | Path) and not is_automatic(teacher):
         path = _file(local_path(teacher), str(teacher))
@@ -110,8 +126,9 @@ def query_teacher(
         from softlabel.teachers.automatic import train_automatic_teacher
 
         require(kind is None, f"`kind` '{kind}' does not apply to teacher 'auto', which is trained here: leave it out")
+        inputs = None if unlabeled is None else unlabeled.X
         keep = without_keeping if pieces is None else pieces.keep
-        return train_automatic_teacher(problem, transfer=unlabeled, seed=seed, keep=keep)
+        return train_automatic_teacher(problem, transfer=inputs, seed=seed, keep=keep)
     if path is None:
         from softlabel.teachers.fitted import query_fitted
 
@@ -144,11 +161,12 @@ def teacher_specification(teacher: Any, seed: int) -> dict[str, Any] | None:
 
 def _file(path: Path, name: str) -> Path:
     """The file that a teacher's name means."""
-    require(
-        path.suffix.lower() not in _PICKLES,
-        f"teacher '{name}' may hold code, which softlabel never loads: load it yourself and pass the object, or export "
-        "it to .onnx",
-    )
+    if path.suffix.lower() in _CONVERSIONS:
+        why, load, convert = _CONVERSIONS[path.suffix.lower()]
+        raise InputError(
+            f"teacher '{name}' {why}: load it in Python ({load}) and pass the object there, or convert it to .onnx "
+            f"({convert})"
+        )
     if path.suffix.lower() not in (".onnx", *SUFFIXES):
         what = "is a directory" if path.is_dir() else "is not a teacher"
         raise InputError(f"teacher '{name}' {what}: {POSSIBLE}")
@@ -157,36 +175,12 @@ def _file(path: Path, name: str) -> Path:
 
 
 def _check_object(teacher: Any) -> None:
-    if hasattr(teacher, "predict_proba") or callable(teacher):
+    if hasattr(teacher, "predict_proba") or callable(teacher) or is_keras(teacher):
         return
-    reason = "has no predict_proba" if hasattr(teacher, "predict") else "is not possible"
-    raise InputError(f"teacher of type {type(teacher).__name__} {reason}: {POSSIBLE}")
-
-
-def unlabeled_inputs(transfer: Any, problem: Problem) -> np.ndarray:
-    """Unlabeled inputs as float32 (u, d); other columns, or numbers that are not finite, are an error."""
-    if isinstance(transfer, str | Path):
-        return read_unlabeled(Path(transfer), problem)
-    columns, dimension = getattr(transfer, "columns", None), problem.X.shape[1]
-    table = number_table(transfer, "unlabeled rows")
+    kind = type(teacher).__name__
     require(
-        table.shape[1] == dimension,
-        f"unlabeled rows must have the data's {dimension} columns, they have {table.shape[1]}",
+        not hasattr(teacher, "predict"),
+        f"teacher of type {kind} has no predict_proba: if its predict returns probabilities, pass that function "
+        f"(teacher.predict); {POSSIBLE}",
     )
-    if columns is not None and problem.columns is not None:
-        for own, other in zip(problem.columns, map(str, columns), strict=True):
-            require(own == other, f"unlabeled rows must have the data's columns in order: '{other}' is not '{own}'")
-    return table
-
-
-def read_unlabeled(path: Path, problem: Problem, drop: Sequence[str] = ()) -> np.ndarray:
-    """Unlabeled rows of a file that has at least the problem's columns, in the problem's order."""
-    table = read_columns(path, problem.columns, drop)
-    require(
-        table.shape[1] == problem.X.shape[1],
-        f"unlabeled rows '{path}' have {counted(table.shape[1], 'column')}, the data have {problem.X.shape[1]}",
-    )
-    if not np.isfinite(table).all():
-        row = int(np.argwhere(~np.isfinite(table))[0][0])
-        raise InputError(f"unlabeled rows '{path}': row {row + 1} has missing or infinite values; fill them in")
-    return table
+    raise InputError(f"teacher of type {kind} is not possible: {POSSIBLE}")

@@ -116,7 +116,7 @@ def test_the_best_learning_rate_at_the_edge_is_a_hint(tmp_path, digits):
     assert hint.evidence["best learning rate"] == 0.01
     assert hint.where["arm"] == "hard"
     assert "largest that was tried" in hint.remedy
-    assert "train for more epochs" in hint.remedy, "no option changes the learning rates of a verdict"
+    assert "train for more `epochs`" in hint.remedy, "no option changes the learning rates of a verdict"
     tried = [{"stage": "choose", "learning_rate": rate} for rate in (0.0005, 0.05, 5.0)]
     assert "learning rate at the edge" not in names(write_run(tmp_path / "wide", digits, tried), "hint")
 
@@ -294,7 +294,9 @@ def test_a_training_that_is_too_short_is_not_called_too_narrow(data, epochs, rat
     assert SHORT in result or OPEN in result
     if OPEN in result:  # time is named before neurons
         remedy = result[OPEN].remedy
-        assert remedy.index("train about 4 times as long first") < remedy.index("use more neurons, e.g. 256")
+        assert remedy.index("train about 4 times as long (`epochs`)") < remedy.index(
+            "use more neurons, e.g. `width` 256"
+        )
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -305,7 +307,21 @@ def test_too_few_neurons_with_ample_training_are_called_too_narrow(data, width, 
     assert not result.keys() & {SHORT, OPEN}
 
 
-def test_wider_students_of_the_run_prove_that_the_width_is_too_small():
+def test_wider_students_of_a_run_that_is_too_short_prove_nothing():
+    """Wider students need fewer steps: that they are better after two epochs does not mean that neurons are missing."""
     _, group = examined(moons, 0, 64, 2, 0.1)
-    assert [one.name for one in examine_group(group, wider=0.0, wider_students=0.0)] == ["width too small"]
-    assert [one.name for one in examine_group(group, wider=0.0, wider_students=group.error)] == [OPEN]
+    (finding,) = examine_group(group, wider=0.0, wider_students=0.0)
+    assert finding.name == OPEN
+    assert "wider students learn in fewer of them" in finding.remedy
+    (finding,) = examine_group(group, wider=0.0, wider_students=group.error)
+    assert finding.name == OPEN
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_same_width_is_enough_in_a_longer_run(seed):
+    """What the finding of a short run advises is right: only the number of epochs differs here."""
+    short, before = examined(moons, seed, 64, 2, 0.1)
+    long, after = examined(moons, seed, 64, 80, 0.1)
+    assert OPEN in short
+    assert after.error <= before.error - 0.05
+    assert not long.keys() & {OPEN, SHORT, "width too small"}

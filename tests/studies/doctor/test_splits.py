@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softlabel.data.roles import ColumnRoles
 from softlabel.errors import InputError
 from softlabel.studies.doctor import doctor
 
@@ -106,7 +107,8 @@ def test_a_column_that_numbers_the_rows_hides_no_duplicate(tmp_path):
         ("rows twice", "mistake"),
         ("id among the inputs", "hint"),
     ]
-    assert "use 'index' as the id column" in result.findings[1].remedy
+    assert "it is left out" in result.findings[1].remedy
+    assert "`id_column` 'index'" in result.findings[1].remedy
 
 
 def test_the_same_input_with_different_labels(tmp_path):
@@ -189,15 +191,19 @@ def test_other_columns(tmp_path):
 
 def test_gaps(tmp_path):
     frame = made().with_columns(pl.Series("a", [None, *range(59)]), pl.Series("b", ["NA", *map(str, range(59))]))
-    finding = only(examine(tmp_path, frame), "missing values")
-    assert finding.evidence == {"missing or infinite values": 2, "first in row": 1, "in columns": "a 1, b 1"}
+    result = examine(tmp_path, frame)
+    finding = next(one for one in result.findings if one.name == "missing values")
+    assert finding.evidence == {
+        "missing values": 2, "rows with one": 1, "of": 60, "first in row": 1, "in columns": "a 1, b 1",
+    }  # fmt: skip
     assert finding.where["columns"] == "'a', 'b'"
+    assert finding.severity == "hint", "they are encoded"
 
 
 def test_rows_with_gaps_are_compared_too(tmp_path):
     frame = made().with_columns(pl.Series("a", [None] * 2 + list(range(58)), dtype=pl.Float64))
     result = examine(tmp_path, pl.concat([frame, frame[:1]]))
-    assert [finding.name for finding in result.findings] == ["missing values", "rows twice"]
+    assert [finding.name for finding in result.findings] == ["rows twice", "missing values"]
 
 
 def test_archives_and_arrays(tmp_path):
@@ -227,8 +233,17 @@ def test_archives_and_arrays(tmp_path):
         (["notes.txt"], {"label": "kind"}, "ends in '.txt'"),
         (["empty.csv"], {"label": "kind"}, "empty"),
         (["one.csv"], {"label": "kind"}, "one class only"),
-        (["gap.csv"], {"label": "kind"}, "missing value"),
-        (["train.csv", "gap.csv"], {"label": "kind"}, "missing value"),
+        (["blank.csv"], {"label": "kind"}, "has no values"),
+        (["train.csv"], {"label": "kind", "drop": ["z"]}, "has no column 'z'"),
+        (["train.csv"], {"label": "kind", "drop": "a"}, "`drop` must be a list"),
+        (["train.csv"], {"label": "kind", "drop": ["kind"]}, "cannot be dropped as well"),
+        (["train.csv"], {"label": "kind", "drop": ["a", "b", "c"]}, "0 input columns"),
+        (["train.csv"], {"label": "kind", "roles": ColumnRoles(group="z")}, "has no column 'z' for `group`"),
+        (
+            ["train.csv"],
+            {"label": "kind", "roles": ColumnRoles(numeric=["a"], categorical=["a"])},
+            "choose one of them",
+        ),
         ([], {}, "paths must name a run directory or files"),
     ],
 )
@@ -236,7 +251,7 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, names, options, message):
     monkeypatch.chdir(tmp_path)
     write(made(), tmp_path / "train.csv")
     write(made(classes=("cat",)), tmp_path / "one.csv")
-    write(made().with_columns(pl.Series("kind", [None, *(["cat", "dog"] * 30)[:59]])), tmp_path / "gap.csv")
+    write(made().with_columns(pl.Series("kind", [None] * 60, dtype=pl.String)), tmp_path / "blank.csv")
     (tmp_path / "notes.txt").write_text("nothing")
     np.save(tmp_path / "p.npy", np.full((60, 3), 1 / 3))
     (tmp_path / "empty.csv").write_text("")
@@ -287,7 +302,7 @@ def test_large_tables_are_hashed(tmp_path):
 
 
 def test_gaps_are_counted_in_columns_of_words_too(tmp_path):
-    """Nineteen of them: eight in numbers, eleven in words, in the usual spellings."""
+    """Eighteen of them: seven in numbers, eleven in words, in the usual spellings; one number is infinite."""
     words = ["Rome", "Oslo", "Bern"] * 20
     for place, gap in enumerate(["NA", "", "?", "n/a", "null", " NaN ", "None", "-"]):
         words[7 * place] = gap
@@ -302,8 +317,12 @@ def test_gaps_are_counted_in_columns_of_words_too(tmp_path):
     for suffix in (".csv", ".parquet"):
         result = examine(tmp_path, frame, suffix=suffix)
         finding = next(one for one in result.findings if one.name == "missing values")
-        assert finding.evidence["missing or infinite values"] == 19
-        assert finding.evidence["in columns"] == "town 9, size 6, day 2, rank 2"
+        assert finding.evidence["missing values"] == 18
+        assert finding.evidence["in columns"] == "town 9, size 5, day 2, rank 2"
+        infinite = next(one for one in result.findings if one.name == "infinite values")
+        assert infinite.severity == "mistake"
+        assert infinite.evidence == {"infinite values": 1, "first in row": 6, "in columns": "size 1"}
+        assert "`drop` 'size'" in infinite.remedy
         assert all(column in finding.where["columns"] for column in ("town", "day", "size", "rank"))
 
 

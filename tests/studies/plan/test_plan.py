@@ -191,9 +191,12 @@ def test_an_interrupted_plan_goes_on(tmp_path):
         ({"widths": [0, 4]}, "positive integers"),
         ({"confirm": 20}, "cannot confirm"),
         ({"seeds": 2}, "seeds must be a whole number from 3"),
-        ({"family": "transformer"}, "unknown family"),
-        ({"family": "vgg"}, "needs images"),
-        ({"family": "vgg", "search_radius": True}, "search_radius must be False"),
+        ({"student": "transformer"}, "unknown student"),
+        ({"student": "vgg"}, "needs images"),
+        ({"student": "tree", "search_radius": True}, "`search_radius` does not apply"),
+        ({"student": "tree", "epochs": 5}, "`epochs` does not apply"),
+        ({"student": "logistic", "widths": [1, 2]}, "`width` must be 1"),
+        ({"student": "tree", "widths": [1, 2]}, "width must be a whole number from 2"),
         ({"share": 1.5}, "share must lie between 0.5 and 1"),
         ({"confidence": 0.0}, "confidence must lie between 0.5 and 1"),
         ({"bisections": -1}, "bisections"),
@@ -216,7 +219,7 @@ def test_deep_students_have_plans_too(tmp_path):
     pixels[labels == 1, :, :4] += 0.5
     problem = sl.load((pixels, labels))
     found = plan(
-        problem, teacher=lambda x: np.asarray(x)[:, 0, :4].mean((1, 2)) * 40 - 18, accuracy=0.9, family="resnet",
+        problem, teacher=lambda x: np.asarray(x)[:, 0, :4].mean((1, 2)) * 40 - 18, accuracy=0.9, student="resnet",
         widths=[2, 4], seeds=3, epochs=4, batch_size=16, out=tmp_path,
     )  # fmt: skip
     assert set(found.to_dict()["arms"]) == {"hard", "soft"}

@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, r
 import softlabel as sl
 from softlabel.errors import InputError
 from softlabel.studies.rebuild import read_run
+from softlabel.studies.students.families import family_of
 from softlabel.studies.students.recipe import Recipe, StudentCell
 from softlabel.studies.students.taught_problem import TaughtProblem
 from softlabel.studies.students.training import probabilities, train_cells
@@ -107,8 +108,13 @@ def test_every_metric_is_that_of_the_students(tmp_path, metric):
     for arm in ("hard", "soft"):
         chosen = found.to_dict()["arms"][arm]["chosen"] | {"stage": "test", "arm": arm, "width": QUICK["width"]}
         cells = [StudentCell(seed=seed, **chosen) for seed in range(2)]
-        trained = train_cells(taught, Recipe.model_validate(settings["recipe"]), cells, 0)
-        said = [probabilities(student.network.logits(taught.test.X)) for student in trained]
+        recipe = Recipe.model_validate(settings["recipe"])
+        heats = [student.calibration for student in family_of("two-layer").train(taught, recipe, cells, 0)]
+        trained = train_cells(taught, recipe, cells, 0)
+        said = [
+            probabilities(student.network.logits(taught.test.X) / heat)
+            for student, heat in zip(trained, heats, strict=True)
+        ]
         means.append(np.mean([SCIKIT[metric](truth, each) for each in said]))
     assert [found.to_dict()["arms"][arm]["mean"] for arm in ("hard", "soft")] == pytest.approx(means, abs=1e-5)
 
@@ -280,10 +286,11 @@ def test_rows_that_both_files_hold_are_part_of_the_answer(tmp_path, caplog):
 
 
 def test_arms_of_a_seed_share_the_order_of_batches_however_wide(monkeypatch, tmp_path):
+    from softlabel.studies.students.families import two_layer
     from softlabel.studies.verdict import cells
 
     orders: dict[int, set[int]] = {}
-    real = cells.train_cells
+    real = two_layer.train_cells
 
     def recording(problem, recipe, chosen, order_seed=None):
         for cell in chosen:
@@ -291,8 +298,8 @@ def test_arms_of_a_seed_share_the_order_of_batches_however_wide(monkeypatch, tmp
                 orders.setdefault(cell.seed, set()).add(order_seed)
         return real(problem, recipe, chosen, order_seed)
 
-    monkeypatch.setattr(cells, "train_cells", recording)
-    monkeypatch.setattr(cells, "BUNDLE_NEURONS", 8)  # two students at a time
+    monkeypatch.setattr(two_layer, "train_cells", recording)
+    monkeypatch.setattr(cells, "TRAINED_TOGETHER", 8)  # two students at a time
     verdict(NOISY.inputs, NOISY.labels, NOISY.truth, out=tmp_path, **(QUICK | {"seeds": 3}))
     assert sorted(orders) == [0, 1, 2]
     assert all(len(order) == 1 for order in orders.values())

@@ -1,11 +1,10 @@
 """Executors: this process, processes of this machine, or a Dask cluster."""
 
-import os
-
 from softlabel.errors import InputError, require, unknown
 from softlabel.lab.executors.local import Local
 from softlabel.lab.executors.serial import Serial
 from softlabel.lab.executors.tasks import Executor, Task, TaskResult
+from softlabel.processors import available_cpus
 
 EXECUTORS = ("serial", "local", "dask")
 PER_CORE = 8  # more workers or threads on a core only wait for each other
@@ -26,8 +25,8 @@ __all__ = [
 
 
 def cores() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """CPUs that this process may use: by its affinity, and by the quota of its container."""
+    return available_cpus()
 
 
 def check_counts(workers: int | None, threads: int | None, scheduler: str | None = None) -> None:

@@ -7,6 +7,7 @@ replaces a dead worker. The machines of a cluster need softlabel and the named d
 
 import asyncio
 import logging
+import os
 import re
 import socket
 import tempfile
@@ -19,6 +20,7 @@ from typing import Any
 from softlabel.errors import InputError, UnavailableError, require
 from softlabel.lab.artifacts import Arrays, ArtifactStore
 from softlabel.lab.executors.tasks import DEATHS, Task, TaskResult, perform
+from softlabel.processors import calm_threads
 
 PATIENCE = 10.0  # seconds in which a scheduler must answer
 FAREWELL = 5.0  # seconds for closing a connection
@@ -111,6 +113,8 @@ class Dask:
             _probe(self.scheduler)
         else:
             scratch = enter(tempfile.TemporaryDirectory(prefix="softlabel-dask-"))
+            added = calm_threads(dict(os.environ))
+            enter(configured({f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in added.items()}))
             enter(configured({"temporary-directory": scratch}))
             cluster = enter(
                 LocalCluster(

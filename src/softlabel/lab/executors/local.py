@@ -17,6 +17,7 @@ from pathlib import Path
 
 from softlabel.lab.artifacts import ArtifactStore
 from softlabel.lab.executors.tasks import DEATHS, Task, TaskResult, death, perform
+from softlabel.processors import calm_children
 
 
 class Local:
@@ -69,7 +70,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, other = context.Pipe()
         self.process = context.Process(target=_serve, args=(other, os.getpid(), run_dir), daemon=True)
-        self.process.start()
+        with calm_children():
+            self.process.start()
         other.close()
         self.task: Task | None = None
         self._since = 0.0

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.networks.optimizers import SCHEDULES
+from softlabel.studies.doctor.advice import Verb
 
 NOTHING_TO_LEARN = 1e-6
 
@@ -49,6 +50,7 @@ class CourseGroup:
     radius: float | None
     students: tuple[Course, ...]
     schedule: str = "constant"
+    verb: Verb = "train"
 
     @property
     def where(self) -> dict[str, Any]:

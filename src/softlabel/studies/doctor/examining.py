@@ -1,17 +1,28 @@
 """`doctor`: from paths to findings."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from softlabel.errors import require
+from softlabel.data.roles import ColumnRoles
+from softlabel.errors import InputError, require
 from softlabel.numerics.local_files import local_path
 from softlabel.studies.doctor.findings import Examination, Finding
 from softlabel.studies.doctor.labels import examine_labels
 from softlabel.studies.doctor.runs import examine_run
-from softlabel.studies.doctor.sheets import read_files
+from softlabel.studies.doctor.sheets import FileColumns, read_files
 from softlabel.studies.doctor.splits import examine_sheets
+from softlabel.studies.doctor.treatment import column_treatment
 
 
-def doctor(*paths: Path | str, label: str | None = None, id_column: str | None = None) -> Examination:
+def doctor(
+    *paths: Path | str,
+    label: str | None = None,
+    id_column: str | None = None,
+    drop: Sequence[str] = (),
+    roles: ColumnRoles | None = None,
+) -> Examination:
     """Find known mistakes in run directories, data files and files of a teacher's labels.
 
     Parameters
@@ -23,11 +34,16 @@ def doctor(*paths: Path | str, label: str | None = None, id_column: str | None =
         Label column of the data files.
     id_column : str, optional
         Column of ids by which the rows of data and labels are matched.
+    drop : sequence of str
+        Columns to leave out.
+    roles : ColumnRoles, optional
+        Columns that are numbers or categories whatever they look like, and the column that keeps groups of rows
+        together or that orders them by time.
 
     Returns
     -------
     Examination
-        The findings, the worst first.
+        The findings, the worst first, and what `softlabel.load` does to every column.
 
     Examples
     --------
@@ -47,7 +63,10 @@ def doctor(*paths: Path | str, label: str | None = None, id_column: str | None =
         id_column is None or id_column != label,
         f"column '{label}' cannot be both `label` and `id_column`: change one of them",
     )
+    require(not isinstance(drop, str), f"`drop` must be a list of columns, got '{drop}'")
+    chosen = FileColumns(label, id_column, tuple(drop), roles or ColumnRoles())
     examined: list[str] = []
+    columns: list[dict[str, Any]] = []
     findings: list[Finding] = []
     for run_dir in targets:
         if run_dir.is_dir():
@@ -55,15 +74,17 @@ def doctor(*paths: Path | str, label: str | None = None, id_column: str | None =
             examined.append(description)
             findings += of_run
     if files:
-        sheets, label_files = read_files(files, label, id_column)
+        sheets, label_files = read_files(files, chosen)
         for k, sheet in enumerate(sheets):
             role = "training rows" if k == 0 else "another split"
             examined.append(
                 f"data '{sheet.path}' ({role}): {len(sheet):,} rows, {len(sheet.columns)} inputs, "
-                f"{len(set(sheet.names.tolist()))} classes"
+                f"{len(set(sheet.names[~sheet.unlabeled].tolist()))} classes"
             )
         examined += [f"labels '{path}'" for path in label_files]
-        findings += examine_sheets(sheets)
+        findings += examine_sheets(sheets, chosen)
+        with suppress(InputError):  # a refusal is among the findings
+            columns = column_treatment(sheets[0], chosen)
         for path in label_files:
             findings += examine_labels(path, sheets, id_column)
-    return Examination.from_findings(examined, findings)
+    return Examination.from_findings(examined, findings, columns)

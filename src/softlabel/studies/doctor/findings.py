@@ -1,10 +1,12 @@
 """Findings of `doctor` with their evidence and remedy, and the result of one examination."""
 
+import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from softlabel.errors import few
 from softlabel.printable import printable
 from softlabel.report.page import Cell, Table
 
@@ -22,7 +24,9 @@ NAMES = (
     "label among the inputs",
     "one column tells the label",
     "rows in two splits",
+    "nearly equal rows in two splits",
     "ids in two splits",
+    "groups in two splits",
     "ids twice",
     "ids without labels",
     "learning rate too large",
@@ -34,15 +38,26 @@ NAMES = (
     "training too short or width too small",
     "learning rate too small or training too short",
     "radius too large",
+    "table is refused",
     "columns differ",
+    "labels missing",
+    "infinite values",
+    "numbers written as text",
     "missing values",
     "classes missing",
     "same input, different labels",
     "rows twice",
+    "rows nearly twice",
+    "imbalanced classes",
+    "rare classes",
     "hard labels",
     "unfinished run",
     "learning rate at the edge",
     "id among the inputs",
+    "repeated ids among the inputs",
+    "dates among the inputs",
+    "text among the inputs",
+    "many categories",
     "constant columns",
 )
 
@@ -116,6 +131,9 @@ class Examination:
         Runs and files that were examined.
     findings : tuple of Finding
         Mistakes, then hints.
+    columns : tuple of dict
+        What `softlabel.load` does to every column of the training rows: `column`, `kind`, `done`, and the number of
+        `features` that it becomes. Empty where no file was examined.
 
     Examples
     --------
@@ -129,12 +147,15 @@ class Examination:
 
     examined: tuple[str, ...]
     findings: tuple[Finding, ...]
+    columns: tuple[dict[str, Any], ...] = ()
 
     @classmethod
-    def from_findings(cls, examined: Iterable[str], findings: Iterable[Finding]) -> "Examination":
+    def from_findings(
+        cls, examined: Iterable[str], findings: Iterable[Finding], columns: Iterable[dict[str, Any]] = ()
+    ) -> "Examination":
         """Sort findings: mistakes before hints, then by gravity and degree."""
         order = sorted(findings, key=lambda one: (one.severity == "hint", NAMES.index(one.name), -one.degree))
-        return cls(tuple(examined), tuple(order))
+        return cls(tuple(examined), tuple(order), tuple(columns))
 
     @property
     def mistakes(self) -> tuple[Finding, ...]:
@@ -143,7 +164,8 @@ class Examination:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
-        return {"examined": list(self.examined), "findings": [finding.to_dict() for finding in self.findings]}
+        document = {"examined": list(self.examined), "findings": [finding.to_dict() for finding in self.findings]}
+        return document | ({"columns": list(self.columns)} if self.columns else {})
 
     @property
     def headline(self) -> str:
@@ -155,7 +177,19 @@ class Examination:
 
     def __str__(self) -> str:
         examined = "\n".join(f"Examined: {printable(one)}" for one in self.examined)
-        return "\n\n".join([examined, *map(str, self.findings), self.headline])
+        treated = [f"Columns:\n{self._treatment()}"] if self.columns else []
+        return "\n\n".join([examined, *treated, *map(str, self.findings), self.headline])
+
+    def _treatment(self) -> str:
+        """What becomes of the columns, in words: columns that are treated alike share a line."""
+        alike: dict[str, list[str]] = {}
+        for one in self.columns:
+            done = f"left out: {one['done']}" if one["kind"] == "dropped" else str(one["done"])
+            done = re.sub(r"become \S+ and", "become the median and", done)
+            alike.setdefault(done, []).append(printable(one["column"]) or "''")
+        lines = [f"{few(names, 12)} ({printable(done)})" for done, names in alike.items()]
+        indented = [textwrap.wrap(line, 110, initial_indent="  ", subsequent_indent=" " * 4) for line in lines]
+        return "\n".join(part for one in indented for part in one)
 
     def __repr__(self) -> str:
         return f"<Examination: {self.headline}>"

@@ -112,7 +112,7 @@ class _LabelFile:
         evidence = {"mean entropy, relative to the maximum": entropy, f"share of rows above {HARD_PROBABILITY}": sure}
         remedy = (
             "they contain no more information than hard labels: write the teacher's probabilities, not its decisions; "
-            "if these are its probabilities, use a higher temperature or out-of-fold ones"
+            "if these are its probabilities, write out-of-fold ones"
         )
         return Finding("hard labels", "mistake", self.where, evidence, remedy, sure)
 
@@ -159,7 +159,7 @@ class _LabelFile:
             if gain >= max(BETTER_ROWS, best + 1e-9):
                 best = gain
                 evidence = {AGREEMENT: self.share(self.right), order.words: self.share(other)}
-                remedy = f"they fit {order.words}: put both files into the same order, or match them by an id column"
+                remedy = f"they fit {order.words}: put both files into the same order, or match them by `id_column`"
                 finding = Finding("misaligned labels", "mistake", self.where, evidence, remedy, gain)
         return finding
 
@@ -188,7 +188,7 @@ class _LabelFile:
             return None
         evidence = {AGREEMENT: right / count, "of a random permutation": mean / count, "claimed": claimed / count}
         remedy = "they belong to other rows, or to these in another order: "
-        remedy += "match them by an id column, or query the teacher again" if id_column is None else "check the ids"
+        remedy += "match them by `id_column`, or query the teacher again" if id_column is None else "check the ids"
         return Finding("misaligned labels", "mistake", self.where, evidence, remedy, 1.0)
 
     def softmaxed_twice(self) -> Finding | None:

@@ -36,7 +36,7 @@ _BLOCK = 256
 
 def one_column_leaks(sheet: Sheet, besides: Sequence[str] = ()) -> Iterator[Finding]:
     """Columns of the training rows that reveal the label, except those that are reported already."""
-    columns = [column for column in sheet.columns if column not in besides]
+    columns = [column for column in sheet.columns if column not in besides and not _is_left_out(sheet, column)]
     sample = _Sample.from_sheet(sheet, columns)
     if sample is None or len(columns) < 2:
         return
@@ -58,10 +58,14 @@ def one_column_leaks(sheet: Sheet, besides: Sequence[str] = ()) -> Iterator[Find
         }  # fmt: skip
         remedy = (
             f"find out whether '{column}' is known before the label: if it is recorded with the label or after it, or "
-            "sorted by it, drop this column"
+            f"sorted by it, `drop` '{column}'"
         )
         severity = "mistake" if wrong <= len(sheet.classes) else "hint"  # one at each border between classes
         yield Finding("one column tells the label", severity, where, evidence, remedy, share - other)
+
+
+def _is_left_out(sheet: Sheet, column: str) -> bool:
+    return column in sheet.plans and sheet.plans[column].kind == "dropped"
 
 
 @dataclass(frozen=True, eq=False)

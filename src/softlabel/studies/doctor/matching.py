@@ -30,7 +30,7 @@ def matching_sheets(path: Path, sheets: Sequence[Sheet], id_column: str | None) 
             return matching, []
         where = {"file": str(path)}
         evidence = {"rows of labels": rows} | {f"rows of {sheet.path.name}": len(sheet) for sheet in sheets}
-        remedy = "provide one row per row of the data, or match them by an id column"
+        remedy = "provide one row per row of the data, or match them by `id_column`"
         return [], [Finding("misaligned labels", "mistake", where, evidence, remedy, 2.0)]
     ids = read_column(path, id_column)
     findings = list(ids_twice(ids, str(path)))

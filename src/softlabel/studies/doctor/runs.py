@@ -16,6 +16,7 @@ from softlabel.errors import InputError
 from softlabel.lab import LEDGER, Ledger, StageResults
 from softlabel.lab.ledger import LedgerError
 from softlabel.networks.optimizers import SCHEDULES
+from softlabel.studies.doctor.advice import Verb, slower, verb_of
 from softlabel.studies.doctor.courses import Course, CourseGroup, median
 from softlabel.studies.doctor.findings import Finding
 from softlabel.studies.doctor.records import read_records, record_groups
@@ -63,7 +64,7 @@ def _examine_records(run_dir: Path) -> tuple[str, list[Finding]]:
     findings = list(_examine_groups(groups, document.get("teacher_error"), document.get("chance_error")))
     failed = document.get("failed")
     if failed is not None:
-        findings += _failures([("", "training", failed)])
+        findings += _failures([("", "training", failed)], "train")
     return f"run '{run_dir}' of train, {len(document['students'])} students", findings
 
 
@@ -74,15 +75,16 @@ def _examine_ledger(ledger: Ledger, run_dir: Path) -> tuple[str, list[Finding]]:
             f"'{run_dir}' contains a ledger without a study: the run ended before its first bundle; rerun it"
         )
     rows = ledger.rows()
-    findings = [*_failures(ledger.failures()), *_unfinished(ledger, study)]
+    findings = [*_failures(ledger.failures(), verb_of(study)), *_unfinished(ledger, study)]
     description = f"run '{run_dir}' of {study}, {len(rows):,} results"
     recorded = [row for row in rows if len(row.get("course", {}).get("loss", ())) >= FEWEST_RECORDS]
     if study in STUDIES and study not in PAPER_STUDIES:
         settings, facts = ledger.meta("settings") or {}, ledger.meta("facts") or {}
-        schedule = "cosine" if settings.get("family", "two-layer") == "two-layer" else "constant"
-        groups = ledger_groups(recorded, schedule, settings.get("metric", "accuracy"))
+        family = settings.get("student", settings.get("family", "two-layer"))
+        schedule = "cosine" if family == "two-layer" else "constant"
+        groups = ledger_groups(recorded, schedule, settings.get("metric", "accuracy"), verb_of(study))
         findings += _examine_groups(groups, _teacher_error(facts), None)
-        findings += _edges(rows)
+        findings += _edges(rows) if _is_network(family) else []
         courses = sum(row["stage"] != CHOICE for row in recorded)
         description += f", {courses:,} courses of students with chosen settings"
     elif study in ACCURACIES:
@@ -90,7 +92,9 @@ def _examine_ledger(ledger: Ledger, run_dir: Path) -> tuple[str, list[Finding]]:
     return description, findings
 
 
-def ledger_groups(rows: Iterable[dict[str, Any]], schedule: str, metric: str = "accuracy") -> list[CourseGroup]:
+def ledger_groups(
+    rows: Iterable[dict[str, Any]], schedule: str, metric: str = "accuracy", verb: Verb = "verdict"
+) -> list[CourseGroup]:
     """Students of a ledger, grouped by their settings without the seed."""
     groups: dict[tuple, list[Course]] = {}
     for row in rows:
@@ -107,7 +111,9 @@ def ledger_groups(rows: Iterable[dict[str, Any]], schedule: str, metric: str = "
         )
         groups.setdefault(tuple(row[name] for name in _GROUPED), []).append(course)
     assert schedule in SCHEDULES
-    return [CourseGroup(*key, students=tuple(students), schedule=schedule) for key, students in groups.items()]
+    return [
+        CourseGroup(*key, students=tuple(students), schedule=schedule, verb=verb) for key, students in groups.items()
+    ]
 
 
 def _examine_groups(groups: list[CourseGroup], teacher: float | None, chance: float | None) -> Iterator[Finding]:
@@ -126,6 +132,11 @@ def _examine_groups(groups: list[CourseGroup], teacher: float | None, chance: fl
         )
 
 
+def _is_network(family: str) -> bool:
+    """Whether students of this family have a learning rate and epochs."""
+    return family == "two-layer" or family.startswith(("vgg", "resnet"))
+
+
 def _looser(other: CourseGroup, group: CourseGroup) -> bool:
     return group.radius is not None and (other.radius is None or other.radius > group.radius)
 
@@ -141,7 +152,7 @@ def _teacher_error(facts: dict[str, Any]) -> float | None:
     return max(errors, default=None)
 
 
-def _failures(failed: list[tuple[str, str, str]]) -> Iterator[Finding]:
+def _failures(failed: list[tuple[str, str, str]], verb: Verb) -> Iterator[Finding]:
     for diverged in (True, False):
         own = [one for one in failed if (DIVERGED in one[2].lower()) == diverged]
         if not own:
@@ -150,9 +161,8 @@ def _failures(failed: list[tuple[str, str, str]]) -> Iterator[Finding]:
         where = {"stage": stage, "work": name} if stage else {"work": name}
         evidence = {"failed": len(own), "the first": reason}
         if diverged:
-            yield Finding(
-                "learning rate too large", "mistake", where, evidence, "use a tenth of this learning rate", np.inf
-            )
+            remedy = "use a tenth of this `learning_rate`" if verb == "train" else slower(verb, 1.0)
+            yield Finding("learning rate too large", "mistake", where, evidence, remedy, np.inf)
         else:
             remedy = "fix the cause, then rerun the same command: finished work is kept"
             yield Finding("failed work", "mistake", where, evidence, remedy, float(len(own)))
@@ -188,7 +198,7 @@ def _edges(rows: list[dict[str, Any]]) -> Iterator[Finding]:
         if row["stage"] != CHOICE:
             continue
         score = row["metric"] if "metric" in row else row["validation"]
-        others = (row["temperature"], row["smoothing"], row["radius"])
+        others = (row["temperature"], row["smoothing"], row["radius"], row.get("both_sides"))
         etas = tried.setdefault((row["arm"], row["width"]), {}).setdefault(others, {})
         etas.setdefault(row["learning_rate"], []).append(score)
     for (arm, width), kinds in tried.items():
@@ -203,9 +213,9 @@ def _edges(rows: list[dict[str, Any]]) -> Iterator[Finding]:
         if len(etas) == 2 and gain < EDGE_GAIN:
             continue
         side, change, beyond, instead = (
-            ("smallest", "smaller", best / 3, "use larger batches")
+            ("smallest", "smaller", best / 3, "use larger batches (`batch_size`)")
             if best == etas[0]
-            else ("largest", "larger", best * 3, "train for more epochs")
+            else ("largest", "larger", best * 3, "train for more `epochs`")
         )
         where = {"stage": CHOICE, "arm": arm, "width": width}
         evidence = {

@@ -26,14 +26,15 @@ measured along the path, the sum of the learning rates according to the schedule
                                 overfits (error on evaluation rows 5 points above the training error, and twice it).
     width too small             no mistake above holds, the training error is 5 points above that of wider students of
                                 the run, or the teacher's (a hint if there is nothing to compare with and the error is
-                                above half of that of guessing), and the width is known to be the reason: wider
-                                students of the same run are better by 5 points, or the training has converged. It has
-                                converged if after 400 steps or more less than 15% of the decrease happened in the
-                                second half and less than 6% in the last quarter, or after any number of steps less
-                                than 3% and 1%: students that are wide enough often pause at the error of a linear
-                                model before they improve, with 6 to 20% of the decrease in the second half.
-    training too short          the same error, but the records do not show whether steps or neurons are missing; the
-    or width too small          remedy names steps first, because the loss has not converged.
+                                above half of that of guessing), and the training has converged. It has converged if
+                                after 400 steps or more (100, if wider students of the same run are better by 5 points)
+                                less than 15% of the decrease happened in the second half and less than 6% in the last
+                                quarter, or after any number of steps less than 3% and 1%: students that are wide enough
+                                often pause at the error of a linear model before they improve, with 6 to 20% of the
+                                decrease in the second half.
+    training too short          the same error, but the loss has not converged, so that the records do not show whether
+    or width too small          steps or neurons are missing; the remedy names steps first. Better wider students of the
+                                same run prove little here: they need fewer steps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,6 +42,7 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.studies.doctor import advice
 from softlabel.studies.doctor.courses import NOTHING_TO_LEARN, Course, CourseGroup, Signs, median, middle
 from softlabel.studies.doctor.findings import Finding
 
@@ -54,7 +56,7 @@ SOME_DEAD, MOST_DEAD = 0.5, 0.75
 APART, CLUSTERS, LARGE_GAP, FEWEST_SEEDS = 0.25, 0.85, 0.2, 3
 PROJECTED, NEVER_BINDS = 0.5, 0.5
 POINTS = 0.05
-ENOUGH_STEPS, REST_HALF, REST_QUARTER = 400, 0.15, 0.06
+ENOUGH_STEPS, SOME_STEPS, REST_HALF, REST_QUARTER = 400, 100, 0.15, 0.06
 STILL_HALF, STILL_QUARTER = 0.03, 0.01
 
 
@@ -106,14 +108,8 @@ def _too_large(group: CourseGroup) -> Finding | None:
         "highest loss": signs.highest * signs.initial, "final loss": signs.end * signs.initial,
         "all climbs together": signs.climbs_of_initial * signs.initial, "training error": group.error,
     }  # fmt: skip
-    eta = group.learning_rate
-    remedy = f"use a smaller learning rate, {_short(eta / 3)} or {_short(eta / 10)} instead of {_short(eta)}"
+    remedy = advice.slower(group.verb, group.learning_rate)
     return Finding("learning rate too large", severity, group.where, evidence, remedy, signs.highest)
-
-
-def _short(number: float) -> str:
-    """Three significant digits."""
-    return f"{float(f'{number:.3g}'):g}"
 
 
 def _unsteady(group: CourseGroup, student: Course, signs: Signs) -> bool:
@@ -140,9 +136,7 @@ def _unfinished(group: CourseGroup) -> Finding | None:
         "in the last quarter": signs.last_quarter, "training error": group.error,
     }  # fmt: skip
     factor = 1000 if signs.moved < MOVED else 100 if signs.moved < BARELY else 10 if signs.last_half >= STEADY else 3
-    eta = group.learning_rate
-    remedy = f"use a larger learning rate, e.g. {_short(eta * factor)} instead of {_short(eta)}"
-    remedy += "" if factor >= 100 else f", or train about {factor} times as long"
+    remedy = advice.faster(group.verb, group.learning_rate, factor)
     return Finding(SHORT, "mistake", group.where, evidence, remedy, signs.last_half)
 
 
@@ -151,8 +145,7 @@ def _dead(group: CourseGroup) -> Finding | None:
         return None
     severity = "mistake" if group.dead >= MOST_DEAD else "hint"
     evidence = {"share of neurons inactive on every recorded row": group.dead, "training error": group.error}
-    remedy = "use a smaller learning rate, which deactivates fewer neurons, "
-    remedy += "or another initialization" if severity == "mistake" else "or a smaller width: these neurons are unused"
+    remedy = advice.revived(group.verb, severity == "hint")
     return Finding("dead neurons", severity, group.where, evidence, remedy, group.dead)
 
 
@@ -163,7 +156,7 @@ def _radius_small(group: CourseGroup, looser: float | None, chance: float | None
         return None
     evidence = {"share of neurons that the projection restrains": group.projected, "training error": group.error}
     evidence |= _compared(looser, chance, "with a larger radius, or the teacher's")
-    remedy = f"use a larger radius, e.g. {_short(group.radius * 4)} instead of {_short(group.radius)}, or none"
+    remedy = advice.looser(group.verb, group.radius)
     return Finding("radius too small", "mistake", group.where, evidence, remedy, group.error)
 
 
@@ -178,10 +171,7 @@ def _radius_large(group: CourseGroup) -> Finding | None:
         "largest displacement, relative to the radius": reached, "training error": group.error,
         "error on evaluation rows": error,
     }  # fmt: skip
-    if overfits:
-        remedy = f"the student overfits, unrestrained by the radius: use {reached * group.radius / 2:.2g} or less"
-    else:
-        remedy = f"the radius has no effect: leave it out, or use {reached * group.radius:.2g} or less"
+    remedy = advice.tighter(group.verb, reached * group.radius, overfits)
     return Finding("radius too large", "mistake" if overfits else "hint", group.where, evidence, remedy, 1 - reached)
 
 
@@ -196,26 +186,29 @@ def _width_small(
         "steps": group.steps, "share of the decrease of the loss in the second half": group.signs.last_half,
         "in the last quarter": group.signs.last_quarter,
     }  # fmt: skip
-    more = f"use more neurons, e.g. {group.width * 4} instead of {group.width}"
-    if wider_students is not None and group.error >= wider_students + POINTS:
-        remedy = f"wider students of this run, trained for as long, are better: {more}"
-        return Finding("width too small", severity, group.where, evidence, remedy, group.error)
-    if _converged(group):
-        remedy = f"the training has converged to a larger error than necessary: {more}"
+    more = advice.wider(group.verb, group.width)
+    better = wider_students is not None and group.error >= wider_students + POINTS
+    if _converged(group, better):
+        reason = "wider students of this run are better" if better else "the error is larger than necessary"
+        remedy = f"the loss has stopped falling, and {reason}: {more}"
         return Finding("width too small", severity, group.where, evidence, remedy, group.error)
     remedy = (
-        f"the records do not show which: the loss had not converged after {group.steps:,} steps, so train about "
-        f"4 times as long first; if the error does not change, {more}"
+        f"the records do not show which: the loss had not converged after {group.steps:,} steps"
+        + (", and wider students learn in fewer of them" if better else "")
+        + f", so {advice.longer(4)} first; if the error does not change, {more}"
     )
     return Finding(OPEN, severity, group.where, evidence, remedy, group.error)
 
 
-def _converged(group: CourseGroup) -> bool:
-    """Whether the loss has converged, so that more steps would not help."""
+def _converged(group: CourseGroup, better: bool) -> bool:
+    """Whether the loss has converged, so that more steps would not help.
+
+    better  wider students of the same run are better, so that fewer steps convince
+    """
     half, quarter = group.signs.last_half, group.signs.last_quarter
     if half < STILL_HALF and quarter < STILL_QUARTER:
         return True
-    return group.steps >= ENOUGH_STEPS and half < REST_HALF and quarter < REST_QUARTER
+    return group.steps >= (SOME_STEPS if better else ENOUGH_STEPS) and half < REST_HALF and quarter < REST_QUARTER
 
 
 def _high(error: float, reference: float | None, chance: float | None) -> bool:
@@ -250,10 +243,7 @@ def _disagree(group: CourseGroup, by_error: bool) -> Finding | None:
         "their loss, relative to the initial one": float(np.median(ends[cut:])),
         "that of the others, relative": float(np.median(ends[:cut])),
     }  # fmt: skip
-    remedy = (
-        "a mean over these seeds is not informative: use a smaller learning rate or more neurons, and inspect the "
-        "seeds individually"
-    )
+    remedy = advice.agreeing(group.verb)
     return Finding("seeds disagree", "mistake", group.where, evidence, remedy, len(bad) / len(order))
 
 

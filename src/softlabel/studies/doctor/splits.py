@@ -1,8 +1,8 @@
 """Mistakes in data files: rows in two splits, labels among the inputs, missing classes and columns.
 
 Rows are compared as float32, as students see them, through the hashes of `data.tables.contradictions`; two rows are
-equal if all columns are (except columns that only number the rows). If fewer than half of the rows are distinct, the
-inputs have few values and duplicates are not an accident: then they are a hint.
+equal if all columns are (except columns that only number the rows). Where the inputs have few values, duplicates are
+not an accident: then they are a hint.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,55 +13,47 @@ import numpy as np
 
 from softlabel.data.tables import contradictions
 from softlabel.errors import quoted
+from softlabel.studies.doctor.balance import examine_classes, missing_label_findings
+from softlabel.studies.doctor.columns import constant_columns, examine_columns, gaps, label_copies
 from softlabel.studies.doctor.findings import Finding, Severity
 from softlabel.studies.doctor.leaks import one_column_leaks
-from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
+from softlabel.studies.doctor.near import near_findings
+from softlabel.studies.doctor.sheets import FileColumns, Sheet
+from softlabel.studies.doctor.treatment import entries_of_another_kind, refusals
 
 SHOWN = 5
-_BLOCK = 4096
+CHANCE = 0.25
 
 
-def examine_sheets(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+def examine_sheets(sheets: Sequence[Sheet], chosen: FileColumns) -> Iterator[Finding]:
     """Mistakes in data files, the first of which contains the training rows."""
     for sheet in sheets:
-        yield from _gaps(sheet)
-        yield from _ids(sheet)
-    copies = list(_columns(sheets[0]))
+        yield from gaps(sheet)
+        if sheet.ids is not None:
+            yield from ids_twice(sheet.ids, str(sheet.path))
+    first = sheets[0]
+    if not np.isinf(first.inputs).any():
+        yield from refusals(first, chosen)
+    yield from examine_columns(first)
+    yield from constant_columns(first)
+    copies = list(label_copies(first))
     yield from copies
-    yield from one_column_leaks(sheets[0], [one.where["column"] for one in copies if "column" in one.where])
+    yield from one_column_leaks(first, [one.where["column"] for one in copies])
+    yield from missing_label_findings(sheets)
+    yield from examine_classes(first)
     yield from _classes(sheets)
     yield from _different_columns(sheets)
+    for sheet in sheets[1:]:
+        yield from entries_of_another_kind(sheet)
     yield from _ids_across(sheets)
-    yield from _repeated(sheets)
+    yield from _groups_across(sheets)
+    columns = _compared_columns(sheets)
+    duplicates = _Duplicates.from_sheets(sheets, columns)
+    severity: Severity = "hint" if duplicates.coarse else "mistake"
+    yield from _repeated(sheets, duplicates, severity)
+    yield from near_findings(sheets, columns)
     for sheet in sheets:
-        yield from _contradicting(sheet)
-
-
-def _gaps(sheet: Sheet) -> Iterator[Finding]:
-    gaps = sheet.missing()
-    if not gaps:
-        return
-    total = sum(int(rows.sum()) for rows in gaps.values())
-    worst = sorted(gaps, key=lambda column: -int(gaps[column].sum()))
-    where = {"file": str(sheet.path), "columns": quoted(list(gaps))}
-    evidence = {
-        "missing or infinite values": total,
-        "first in row": min(int(rows.argmax()) for rows in gaps.values()) + 1,
-        "in columns": ", ".join(f"{column} {int(gaps[column].sum()):,}" for column in worst[:SHOWN])
-        + (", …" if len(worst) > SHOWN else ""),
-    }  # fmt: skip
-    remedy = "impute them, remove these rows, or drop the columns"
-    yield Finding("missing values", "mistake", where, evidence, remedy, total / (len(sheet) * len(sheet.columns)))
-
-
-def _ids(sheet: Sheet) -> Iterator[Finding]:
-    if sheet.counting:
-        where = {"file": str(sheet.path), "columns": quoted(sheet.counting)}
-        remedy = f"use '{sheet.counting[0]}' as the id column, or drop it"
-        evidence = {"rows": len(sheet), "different values": len(sheet)}
-        yield Finding("id among the inputs", "hint", where, evidence, remedy)
-    if sheet.ids is not None:
-        yield from ids_twice(sheet.ids, str(sheet.path))
+        yield from _contradicting(sheet, severity)
 
 
 def ids_twice(ids: np.ndarray, file: str) -> Iterator[Finding]:
@@ -77,41 +69,6 @@ def ids_twice(ids: np.ndarray, file: str) -> Iterator[Finding]:
     }  # fmt: skip
     remedy = "give every row a different id: labels cannot be matched by these"
     yield Finding("ids twice", "mistake", {"file": file}, evidence, remedy, len(twice) / len(ids))
-
-
-def _columns(sheet: Sheet) -> Iterator[Finding]:
-    """Constant columns, and columns that are constant within each class and differ between classes."""
-    table = sheet.select(sheet.columns)
-    present = np.unique(sheet.labels[sheet.labels != UNKNOWN])
-    low, high = (_by_class(table, sheet.labels, present, extreme) for extreme in (np.minimum, np.maximum))
-    constant = low.min(axis=0) == high.max(axis=0)
-    if constant.any():
-        where = {"file": str(sheet.path), "columns": quoted([sheet.columns[k] for k in np.flatnonzero(constant)])}
-        evidence = {"constant columns": int(constant.sum()), "of": len(sheet.columns)}
-        yield Finding("constant columns", "hint", where, evidence, "they contain no information: drop them")
-    if len(present) < 2 or len(sheet) <= 2 * len(present):
-        return
-    for k in np.flatnonzero((low == high).all(axis=0)):
-        if len(np.unique(low[:, k])) == len(present):
-            column = sheet.columns[k]
-            where = {"file": str(sheet.path), "column": column}
-            evidence = {"rows": len(sheet), "classes": len(present), "values of the column": len(present),
-                        "rows in which its value determines the class": len(sheet)}  # fmt: skip
-            remedy = f"'{column}' is the label in another form: drop this column"
-            yield Finding("label among the inputs", "mistake", where, evidence, remedy)
-
-
-def _by_class(table: np.ndarray, labels: np.ndarray, present: np.ndarray, extreme: np.ufunc) -> np.ndarray:
-    """The smallest or largest value of each column in each class, (classes, d), block by block."""
-    empty = np.inf if extreme is np.minimum else -np.inf
-    values = np.full((len(present), table.shape[1]), empty, dtype=np.float32)
-    for start in range(0, len(table), _BLOCK):
-        block, own = table[start : start + _BLOCK], labels[start : start + _BLOCK]
-        for k, label in enumerate(present):
-            rows = block[own == label]
-            if len(rows):
-                values[k] = extreme(values[k], extreme.reduce(rows, axis=0))
-    return values
 
 
 def _classes(sheets: Sequence[Sheet]) -> Iterator[Finding]:
@@ -134,7 +91,7 @@ def _classes(sheets: Sequence[Sheet]) -> Iterator[Finding]:
 
 
 def _all_names(sheets: Sequence[Sheet]) -> list[str]:
-    return sorted({name for sheet in sheets for name in np.unique(sheet.names).tolist()})
+    return sorted({name for sheet in sheets for name in np.unique(sheet.names[~sheet.unlabeled]).tolist()})
 
 
 def _different_columns(sheets: Sequence[Sheet]) -> Iterator[Finding]:
@@ -165,12 +122,32 @@ def _ids_across(sheets: Sequence[Sheet]) -> Iterator[Finding]:
                 yield Finding("ids in two splits", "mistake", where, evidence, remedy, degree)
 
 
+def _groups_across(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+    """Groups of the group column with rows in two files."""
+    first = sheets[0]
+    for sheet in sheets[1:]:
+        if first.groups is None or sheet.groups is None:
+            continue
+        shared = np.flatnonzero(np.isin(sheet.groups.astype(str), first.groups.astype(str)))
+        if len(shared):
+            where = {"files": [str(first.path), str(sheet.path)]}
+            evidence = {"rows of groups in both": len(shared), "of": len(sheet),
+                        "the first group": f"'{sheet.groups[shared[0]]}'"}  # fmt: skip
+            remedy = "the test contains groups of the training rows: join the files and split them by `group`"
+            yield Finding("groups in two splits", "mistake", where, evidence, remedy, len(shared) / len(sheet))
+
+
 @dataclass(frozen=True, eq=False)
 class _Duplicates:
-    """Rows of all files, numbered consecutively; `group` (n,) is the number of the first equal row."""
+    """Rows of all files, numbered consecutively; `group` (n,) is the number of the first equal row.
+
+    coarse  equal rows are no accident, because the inputs have few values: less than half of the rows are different, or
+            shuffled columns have a quarter as many equal rows
+    """
 
     group: np.ndarray
     starts: np.ndarray
+    coarse: bool
 
     @classmethod
     def from_sheets(cls, sheets: Sequence[Sheet], columns: Sequence[str]) -> "_Duplicates":
@@ -178,27 +155,30 @@ class _Duplicates:
         tables = [sheet.select(columns) for sheet in sheets]
         joined = tables[0] if len(tables) == 1 else np.concatenate(tables)
         group = np.arange(len(joined))
-        pairs = contradictions(np.ascontiguousarray(joined), group)
+        pairs = contradictions(np.ascontiguousarray(joined), group) if columns else []
+        coarse = 2 * len(pairs) > len(joined)
         if pairs:
             first, later = np.array(pairs).T
             group[later] = first
-        return cls(group, np.cumsum([0, *map(len, sheets)]))
+            rng = np.random.default_rng(0)
+            shuffled = np.stack([rng.permutation(column) for column in joined.T], axis=1)
+            coarse = coarse or len(contradictions(shuffled, group)) >= len(pairs) * CHANCE
+        return cls(group, np.cumsum([0, *map(len, sheets)]), coarse)
 
     def in_sheet(self, k: int) -> np.ndarray:
         """The groups of the rows of one file."""
         return self.group[self.starts[k] : self.starts[k + 1]]
 
 
-def _repeated(sheets: Sequence[Sheet]) -> Iterator[Finding]:
+def _compared_columns(sheets: Sequence[Sheet]) -> list[str]:
+    """Columns that all files have and that do not only identify rows."""
+    identifying = {column for sheet in sheets for column in sheet.identifying()}
+    shared = set.intersection(*(set(sheet.columns) for sheet in sheets)) - identifying
+    return [column for column in sheets[0].columns if column in shared]
+
+
+def _repeated(sheets: Sequence[Sheet], duplicates: "_Duplicates", severity: Severity) -> Iterator[Finding]:
     """Rows that occur in two files, or twice in one file."""
-    counting = {column for sheet in sheets for column in sheet.counting}
-    shared = set.intersection(*(set(sheet.columns) for sheet in sheets)) - counting
-    columns = [column for column in sheets[0].columns if column in shared]
-    if not columns:
-        return
-    duplicates = _Duplicates.from_sheets(sheets, columns)
-    few = len(np.unique(duplicates.group)) < len(duplicates.group) / 2
-    severity: Severity = "hint" if few else "mistake"
     for k, second in enumerate(sheets):
         own = duplicates.in_sheet(k)
         for before, first in enumerate(sheets[:k]):
@@ -208,8 +188,11 @@ def _repeated(sheets: Sequence[Sheet]) -> Iterator[Finding]:
         if len(repeated):
             evidence: dict[str, Any] = {"rows that occur before": len(repeated), "of": len(own)}
             evidence |= {"the first": _pairs(at[inverse][repeated], repeated)}
-            remedy = "a random split puts some of them into both parts: keep one of each, or keep equal rows together"
-            if few:
+            remedy = (
+                "a random split puts some of them into both parts: keep one of each, or pass a column that is the same "
+                "in equal rows as `group`"
+            )
+            if duplicates.coarse:
                 remedy = f"the inputs have only {len(distinct):,} different values; {remedy}"
             degree = len(repeated) / len(own)
             yield Finding("rows twice", severity, {"file": str(second.path)}, evidence, remedy, degree)
@@ -232,19 +215,23 @@ def _across(first: Sheet, second: Sheet, left: np.ndarray, right: np.ndarray, se
     yield Finding("rows in two splits", severity, where, evidence, remedy, len(shared) / len(second))
 
 
-def _contradicting(sheet: Sheet) -> Iterator[Finding]:
-    columns = [column for column in sheet.columns if column not in sheet.counting]
-    if not columns:
+def _contradicting(sheet: Sheet, severity: Severity) -> Iterator[Finding]:
+    identifying = sheet.identifying()
+    columns = [column for column in sheet.columns if column not in identifying]
+    known = np.flatnonzero(~sheet.unlabeled)
+    if not columns or not len(known):
         return
-    pairs = contradictions(np.ascontiguousarray(sheet.select(columns)), sheet.names)
+    table = sheet.select(columns)
+    every = len(known) == len(sheet)
+    pairs = contradictions(np.ascontiguousarray(table if every else table[known]), sheet.names[known])
     if not pairs:
         return
-    first, later = np.array(pairs).T
+    first, later = known[np.array(pairs).T]
     evidence = {"rows with the input of an earlier row and another label": len(pairs), "of": len(sheet),
                 "the first": _pairs(first, later)}  # fmt: skip
     remedy = "no student can predict both: fix the labels, or add a column that distinguishes them"
     where = {"file": str(sheet.path)}
-    yield Finding("same input, different labels", "mistake", where, evidence, remedy, len(pairs) / len(sheet))
+    yield Finding("same input, different labels", severity, where, evidence, remedy, len(pairs) / len(sheet))
 
 
 def _pairs(first: np.ndarray, later: np.ndarray) -> str:

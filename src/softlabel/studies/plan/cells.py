@@ -18,8 +18,6 @@ import numpy as np
 
 from softlabel.lab import Bundle, CellArrays, CellResult, Stage, StageResults
 from softlabel.lab.scores import example_scores
-from softlabel.networks.deep.evaluation import calibration_error
-from softlabel.studies.plan.families import network_from, train_family
 from softlabel.studies.plan.quantize import float_bytes, quantized, quantized_width
 from softlabel.studies.plan.search import (
     ATTEMPTS,
@@ -30,13 +28,14 @@ from softlabel.studies.plan.search import (
     tolerance_limit,
 )
 from softlabel.studies.plan.settings import PlanSettings
-from softlabel.studies.students.recipe import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice, choices
+from softlabel.studies.students.families.two_layer import network_from
+from softlabel.studies.students.measures import probability_metrics
+from softlabel.studies.students.recipe import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice
 from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
 from softlabel.studies.students.training import probabilities
 
 ARMS: tuple[Arm, ...] = ("hard", "soft")
 CONFIRM_SEEDS_FROM, RIVAL_SEEDS_FROM = 2_000_000, 3_000_000
-BUNDLE_NEURONS = 6_000
 KEPT = ("confirm", "final")  # stages whose best student is stored
 FINAL_SEEDS = 3
 
@@ -49,7 +48,7 @@ def plan_stages(settings: PlanSettings) -> tuple[Stage, ...]:
         stages += [Stage(f"confirm {k}", partial(confirm_bundles, k), train) for k in range(1, ATTEMPTS + 1)]
     else:
         stages.append(Stage("final", final_bundles, train))
-    if settings.rival and settings.family == "two-layer":
+    if settings.rival and settings.student == "two-layer":
         stages.append(Stage("rival", rival_bundles, train_rivals))
     return tuple(stages)
 
@@ -67,10 +66,10 @@ def choice_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle
     bundles = []
     for arm in ARMS:
         cells = [
-            StudentCell(stage="choose", arm=arm, width=width, seed=seed, **choice)  # type: ignore[arg-type]
+            StudentCell(stage="choose", arm=arm, width=width, seed=seed, **choice)
             for seed in range(first, first + settings.recipe.tuning_seeds)
             for width in tuned_widths(settings)
-            for choice in choices(settings.recipe, arm)
+            for choice in settings.family.choices(settings.recipe, arm)
         ]
         bundles += _bundles(settings, f"{arm} labels, choice of settings", cells)
     return bundles
@@ -226,22 +225,17 @@ def train(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArra
     Of students that may be exported, the one that is best on validation rows is stored with its weights.
     """
     problem = TaughtProblem.from_arrays(arrays[ARTIFACT])
-    students = train_family(settings, problem, cells)
+    students = settings.family.train(problem, settings.recipe, cells)
     results = []
     for student in students:
-        predicted = student.probabilities("validation")
+        predicted = student.probabilities(problem.validation.X)
         metrics = {"validation": float(example_scores("accuracy", predicted, problem.validation.y).mean())}
         kept = {}
         if student.cell.stage != "choose":
-            predicted, truth = student.probabilities("test"), problem.test.y
-            right = example_scores("accuracy", predicted, truth)
-            metrics |= {
-                "accuracy": float(right.mean()),
-                "log_loss": float(-example_scores("log loss", predicted, truth).mean()),
-                "calibration_error": calibration_error(predicted.max(1), right),
-            }
+            numbers, right = probability_metrics(student.probabilities(problem.test.X), problem.test, "accuracy")
+            metrics |= {name: numbers[name] for name in ("accuracy", "log_loss", "brier_score", "calibration_error")}
             kept["right"] = np.packbits(right.astype(bool))
-        results.append(CellResult(metrics | {"parameters": student.parameters} | student.course, kept))
+        results.append(CellResult(metrics | student.records, kept))
     for arm in ARMS if cells[0].stage in KEPT else ():
         for width in {student.cell.width for student in students}:
             numbers = [k for k, s in enumerate(students) if s.cell.arm == arm and s.cell.width == width]
@@ -256,10 +250,10 @@ def train_rivals(settings: PlanSettings, cells: Sequence[StudentCell], arrays: C
     problem = TaughtProblem.from_arrays(arrays[ARTIFACT])
     truth = problem.test.y
     results = []
-    for student in train_family(settings, problem, cells):
+    for student in settings.family.train(problem, settings.recipe, cells):
         small = quantized(network_from(student.weights()))
         right = example_scores("accuracy", probabilities(small.logits(problem.test.X)), truth)
-        unrounded = example_scores("accuracy", student.probabilities("test"), truth)
+        unrounded = example_scores("accuracy", student.probabilities(problem.test.X), truth)
         metrics = {"accuracy": float(right.mean()), "float_accuracy": float(unrounded.mean())}
         kept = {"right": np.packbits(right.astype(bool))}
         results.append(CellResult(metrics | {"parameters": student.parameters}, kept))
@@ -277,19 +271,14 @@ def _by_seeds(settings: PlanSettings, name: str, cells: list[StudentCell]) -> li
 
 
 def _bundles(settings: PlanSettings, name: str, cells: list[StudentCell]) -> list[Bundle]:
-    """Cells cut so that no bundle holds more neurons than are trained well together; one cell each where deep."""
-    if settings.family != "two-layer":
-        return [Bundle(f"{name}, {cell.arm} {cell.width}", (cell,), cost=cell.width) for cell in cells]
-    bundles: list[list[StudentCell]] = [[]]
-    neurons = 0
-    for cell in cells:
-        if bundles[-1] and neurons + cell.width > BUNDLE_NEURONS:
-            bundles.append([])
-            neurons = 0
-        bundles[-1].append(cell)
-        neurons += cell.width
+    """Cells cut so that no bundle costs more than its family trains well together; 0 means one cell each."""
+    family = settings.family
+    if family.bundle == 0:
+        return [Bundle(f"{name}, {cell.arm} {cell.width}", (cell,), cost=family.cost(cell)) for cell in cells]
+    bundles = family.bundles(cells)
     return [
-        Bundle(name if len(bundles) == 1 else f"{name}, part {k}", tuple(part), cost=sum(c.width for c in part) + 200.0)
+        Bundle(
+            name if len(bundles) == 1 else f"{name}, part {k}", tuple(part), cost=sum(map(family.cost, part)) + 200.0
+        )
         for k, part in enumerate(bundles, start=1)
-        if part
     ]

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from softlabel.lab.statistics import Estimate
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.pages import interval_cell
+from softlabel.studies.pages import interval_cell, sorted_remarks
+from softlabel.studies.plan.answer import advice, costs, lead, picture, promise
 from softlabel.studies.plan.cells import ARMS, tuned_widths
 from softlabel.studies.plan.quantize import quantized_bytes
 from softlabel.studies.plan.search import ATTEMPTS
-from softlabel.studies.plan.sentences import UNITS, softened
 
 if TYPE_CHECKING:
     from softlabel.studies.plan.result import Plan
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
 def plan_page(plan: "Plan") -> Page:
     """The page of a plan."""
     settings = plan.settings
+    warnings, remarks = sorted_remarks(plan.summary)
     return Page(
         title=f"How small can the student be? Accuracy {settings.target:g}"
         + ("" if plan.compresses else ": no smaller than the teacher"),
         question=f"The smallest student whose fresh copies reach the target with probability ≥ {settings.share:.0%}. "
         f"{settings.data}. Teacher: {plan.facts.get('teacher', {}).get('description', settings.teacher)}.",
-        answer=plan.summary,
+        answer=[lead(plan), *promise(plan)],
         tables=[_plan_table(plan)],
         charts=[_plan_chart(plan)],
         extra_tables=[_curve_table(plan)],
         method=_method(plan),
         settings=settings.model_dump(mode="json"),
+        picture=picture(plan),
+        advice=advice(plan),
+        costs=costs(plan),
+        warnings=warnings,
+        notes=remarks,
     )
 
 
@@ -64,11 +70,10 @@ def _plan_table(plan: "Plan") -> Table:
         "The plan",
         f"Target {settings.target:g} on {settings.test_rows:,} test rows. Accuracy: mean over fresh students with its "
         f"{settings.confidence:.0%} interval over seeds and test rows. Size is the ONNX file's, time the student's on "
-        "this machine. Calibration error: mean difference between the stated probability and how often it is right. "
-        + " ".join(softened(plan)),
+        "this machine. Calibration error: mean difference between the stated probability and how often it is right.",
         [
             "",
-            UNITS[settings.family],
+            settings.family.unit,
             "parameters",
             "accuracy",
             "calibration error",
@@ -102,7 +107,7 @@ def _curve_table(plan: "Plan") -> Table:
         "Every width that was tried",
         f"The tolerance limit is what {plan.settings.share:.0%} of students exceed, with the stated confidence. Widths "
         "are confirmed by fresh students; one that was not part of the search has the accuracy of these.",
-        ["", UNITS[plan.settings.family], "parameters", "accuracy", "reached", "tolerance limit", "fresh students"],
+        ["", plan.settings.family.unit, "parameters", "accuracy", "reached", "tolerance limit", "fresh students"],
         rows,
     )
 
@@ -132,7 +137,7 @@ def _plan_chart(plan: "Plan") -> Chart:
                [p.reached / p.students for p in plan.points(arm)], role=arm)
         for arm in ARMS
     ]  # fmt: skip
-    unit = UNITS[settings.family]
+    unit = settings.family.unit
     return Chart(
         "plan",
         "Error against width",
@@ -154,11 +159,10 @@ def _error(accuracy: float) -> float:
 def _method(plan: "Plan") -> list[str]:
     settings, recipe = plan.settings, plan.settings.recipe
     tuned = " and ".join(str(width) for width in tuned_widths(settings))
-    tried = len(recipe.temperatures) * len(recipe.learning_rates) * len(recipe.all_radii)
+    tried = len(settings.family.choices(recipe, "hard"))
     lines = [
-        f"Students: {settings.family}, Adam, {recipe.epochs} epochs batch size {recipe.batch_size}, {recipe.precision} "
-        f"products, the same for both arms. Settings ({tried} in each arm) were chosen on validation rows at width "
-        f"{tuned}; other widths take those of the nearer one.",
+        f"Students: {settings.student}, {settings.family.method(recipe)}; the same for both arms. Settings ({tried} in "
+        f"each arm) were chosen on validation rows at width {tuned}; other widths take those of the nearer one.",
         f"Search: widths {', '.join(map(str, settings.widths))}, {settings.seeds} seeds each, then bisection. A width "
         f"passes where the lower tolerance limit (share {settings.share:.0%}) of its accuracies reaches the target.",
     ]
@@ -177,6 +181,6 @@ def _method(plan: "Plan") -> list[str]:
         "The answer is about fresh seeds on these test rows. On new rows accuracies shift by what the choice of test "
         "rows leaves open: the interval of the mean accounts for it."
     )
-    if settings.family == "two-layer":
+    if settings.student == "two-layer":
         lines.append("Four seeds at a time share the order of batches.")
     return lines

@@ -9,7 +9,7 @@ import numpy as np
 from softlabel.lab import CellResult, StageResults
 from softlabel.lab.scores import unseen
 from softlabel.lab.statistics import Estimate, Interval, crossed_mean
-from softlabel.networks.softening import Softening
+from softlabel.networks.softening import PROBABILITIES
 from softlabel.report.page import Page
 from softlabel.studies.pages import StudyResult
 from softlabel.studies.plan.cells import (
@@ -21,12 +21,11 @@ from softlabel.studies.plan.cells import (
     search_confidence,
     search_stages,
 )
-from softlabel.studies.plan.families import softening_of
 from softlabel.studies.plan.quantize import quantized_bytes
 from softlabel.studies.plan.search import ATTEMPTS, Curve, fit_curve, reaching_probability, tolerance_limit
 from softlabel.studies.plan.sentences import summary
 from softlabel.studies.plan.settings import PlanSettings
-from softlabel.studies.students.recipe import Arm, StudentCell
+from softlabel.studies.students.recipe import CHOSEN, Arm, StudentCell
 from softlabel.studies.students.sizes import SizeComparison
 
 
@@ -39,7 +38,7 @@ class Point:
     arm : {"hard", "soft"}
         The labels of the students.
     width : int
-        Their number of hidden neurons.
+        Their size, in the unit of their family (hidden neurons of two-layer students).
     accuracy : Estimate
         Their mean test accuracy.
     reached : int
@@ -91,7 +90,8 @@ class PlannedArm:
     arm : {"hard", "soft"}
         The labels of the students.
     width : int or None
-        The planned number of hidden neurons; None if no width up to the limit is confirmed to reach the target.
+        The planned size, in the unit of the family (hidden neurons of two-layer students); None if no width up to the
+        limit is confirmed to reach the target.
     candidate : int or None
         The smallest width that reached the target in the search.
     accuracy : Estimate
@@ -108,8 +108,6 @@ class PlannedArm:
         The settings that were chosen on validation rows.
     calibration_error : float
         Mean over the students that `accuracy` describes.
-    softening : Softening
-        Temperature and smoothing of their labels, which decide whether their outputs are probabilities.
     size : SizeComparison
         Parameters of a planned student compared with those of the teacher.
 
@@ -132,7 +130,6 @@ class PlannedArm:
     attempts: list[tuple[int, int, int, bool]]
     chosen: StudentCell
     calibration_error: float
-    softening: Softening
     size: SizeComparison
 
     def to_dict(self, confidence: float = 0.95) -> dict[str, Any]:
@@ -145,13 +142,13 @@ class PlannedArm:
             "parameters": self.parameters,
             "size": self.size.to_dict(),
             "calibration_error": self.calibration_error,
-            "probabilities_are": self.softening.meaning,
+            "probabilities_are": PROBABILITIES,
             "reached": self.reached,
             "of": self.of,
             "probability": self.probability,
             "candidate": self.candidate,
             "attempts": attempts,
-            "chosen": self.chosen.model_dump(include={"learning_rate", "temperature", "radius"}),
+            "chosen": self.chosen.model_dump(include={name for name in CHOSEN if name != "smoothing"}),
         }
 
 
@@ -307,7 +304,6 @@ class Plan(StudyResult):
             arm, width, candidate(settings, results, arm), shown, best.width if width is None else width, parameters,
             reached, of, probability, attempts, chosen,
             float(np.mean([result.metrics["calibration_error"] for result in fresh])),
-            softening_of(settings, chosen),
             SizeComparison(parameters, (self.facts.get("teacher") or {}).get("parameters")),
         )  # fmt: skip
 

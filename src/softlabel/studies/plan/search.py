@@ -21,6 +21,7 @@ from scipy.stats import beta, binom, nct, norm
 
 ATTEMPTS = 4
 GROWTH = 1.25
+TOO_WIDE = 10.0  # ratio of the ends of an interval that says nothing
 
 
 def tolerance_factor(seeds: int, share: float, confidence: float) -> float:
@@ -88,7 +89,11 @@ def attempt_widths(candidate: int, limit: int, sure: int | None = None) -> list[
 
 @dataclass(frozen=True)
 class Curve:
-    """accuracy(m) = chance + (top − chance)/(1 + (half/m)^power), fitted without one width and checked on it."""
+    """accuracy(m) = chance + (top − chance)/(1 + (half/m)^power), fitted without one width and checked on it.
+
+    half_interval   95% interval of `half`, from the covariance of the fit; None if that leaves everything open
+    informative     whether `half` lies among the widths that were tried, and its interval within a factor of ten
+    """
 
     top: float
     half: float
@@ -96,6 +101,8 @@ class Curve:
     excluded: int
     predicted: float
     measured: float
+    half_interval: tuple[float, float] | None = None
+    informative: bool = True
 
     @property
     def missed_by(self) -> float:
@@ -119,11 +126,22 @@ def fit_curve(widths: Sequence[int], accuracies: Sequence[float], chance: float)
         return chance + (top - chance) / (1 + (half / width) ** power)
 
     try:
-        (top, half, power), _ = curve_fit(
+        (top, half, power), covariance = curve_fit(
             law, m[kept], accuracy[kept], p0=(float(accuracy.max()), float(m[0]), 2.0),
             bounds=([chance, 1e-3, 0.1], [1.0, float(m[-1]), 20.0]), max_nfev=5000,
         )  # fmt: skip
     except (RuntimeError, ValueError):
         return None
     predicted = float(law(m[middle], top, half, power))
-    return Curve(float(top), float(half), float(power), int(m[middle]), predicted, float(accuracy[middle]))
+    interval = _factor_interval(half, covariance[1, 1])
+    informative = interval is not None and m[0] <= half <= m[-1] and interval[1] <= TOO_WIDE * interval[0]
+    return Curve(
+        float(top), float(half), float(power), int(m[middle]), predicted, float(accuracy[middle]), interval,
+        bool(informative),
+    )  # fmt: skip
+
+
+def _factor_interval(value: float, variance: float) -> tuple[float, float] | None:
+    """95% interval of a positive number on a logarithmic scale; None where the variance is not finite or enormous."""
+    spread = 1.96 * math.sqrt(variance) / value if variance >= 0 and math.isfinite(variance) else math.inf
+    return (float(value * math.exp(-spread)), float(value * math.exp(spread))) if spread < 50 else None

@@ -9,8 +9,6 @@ from softlabel.studies.students.theory import theory_sentence
 if TYPE_CHECKING:
     from softlabel.studies.plan.result import Plan, PlannedArm
 
-UNITS = {"two-layer": "neurons", "vgg": "channels", "resnet": "channels"}
-
 
 def summary(plan: "Plan") -> list[str]:
     """What the plan says."""
@@ -22,7 +20,6 @@ def summary(plan: "Plan") -> list[str]:
     lines += [
         _rival(plan),
         _files(plan),
-        *softened(plan),
         *_fits(plan),
         theory_sentence(plan.facts.get("theory")),
     ]
@@ -31,7 +28,7 @@ def summary(plan: "Plan") -> list[str]:
 
 
 def _arm_sentence(plan: "Plan", planned: "PlannedArm") -> str:
-    settings, unit = plan.settings, UNITS[plan.settings.family]
+    settings, unit = plan.settings, plan.settings.family.unit
     accuracy = plan.interval(planned.accuracy)
     seen = f"{accuracy:.4f}"
     compared = f", {planned.size.words}" if planned.size.words else ""
@@ -71,7 +68,7 @@ def _required(plan: "Plan") -> str:
 
 
 def _saving(plan: "Plan", saved: dict[str, Any]) -> str:
-    unit = UNITS[plan.settings.family]
+    unit = plan.settings.family.unit
     if saved["width"] == 0:
         return "Soft and hard labels need the same size."
     word = "save" if saved["width"] > 0 else "cost"
@@ -107,20 +104,11 @@ def _files(plan: "Plan") -> str:
     return f"Exported, each the best of its arm on validation rows: {'; '.join(parts)}.{times}"
 
 
-def softened(plan: "Plan") -> list[str]:
-    """Sentences about arms whose outputs are not probabilities."""
-    remarks = (
-        planned.softening.remark(f"Students on {arm} labels", planned.calibration_error)
-        for arm, planned in plan.arms.items()
-    )
-    return [remark for remark in remarks if remark]
-
-
 def _fits(plan: "Plan") -> list[str]:
     return [
         f"Fitted curve, {arm} labels: accuracy rises from chance to {fit.top:.4f}, halfway at {fit.half:.2g} "
         f"(power {fit.power:.2g}); at {fit.excluded}, which was excluded from the fit, it misses by "
         f"{100 * fit.missed_by:+.2f} points."
         for arm, fit in plan.fits.items()
-        if fit is not None
+        if fit is not None and fit.informative
     ]

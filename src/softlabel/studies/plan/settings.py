@@ -1,26 +1,16 @@
 """Settings of a plan."""
 
-from typing import Literal
-
 from pydantic import Field
 
-from softlabel.lab import Settings
+from softlabel.studies.students.family_settings import FamilySettings
 from softlabel.studies.students.recipe import Recipe
 
-Family = Literal["two-layer", "vgg", "resnet"]
-LADDERS: dict[str, tuple[int, ...]] = {
-    "two-layer": (2, 4, 8, 16, 32, 64, 128, 256, 512),
-    "vgg": (4, 8, 16, 32, 64),
-    "resnet": (2, 4, 8, 16),
-}
-NETWORKS = {"vgg": ("vgg2+3", 64), "resnet": ("resnet8", 16)}  # student, and its first channels at full width
 
-
-class PlanSettings(Settings):
+class PlanSettings(FamilySettings):
     """Settings of one plan.
 
     source      identity of the problem and its teacher; `data` and `teacher` describe them
-    widths      the ladder: neurons, or for deep students the channels of the first layer
+    widths      the ladder of sizes, in the unit of the family
     seeds       students at each width of the search
     share       probability with which a fresh student must reach the target
     confirm     fresh students that confirm a width; 0: the tolerance limit of the search alone
@@ -31,7 +21,6 @@ class PlanSettings(Settings):
     source: str
     data: str
     teacher: str
-    family: Family = "two-layer"
     target: float
     widths: tuple[int, ...]
     seeds: int = Field(ge=3)

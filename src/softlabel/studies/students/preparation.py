@@ -8,21 +8,23 @@ identified by its predictions, and is queried first. The problem with the teache
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError
 from softlabel.lab import ArtifactStore, Ledger, Pieces, Settings, Study, identity, open_run
 from softlabel.lab.executors.tasks import exactly
+from softlabel.numerics.threads import usable_threads
 from softlabel.studies.run import Execution, default_run_dir
-from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
+from softlabel.studies.students.costs import student_pace
+from softlabel.studies.students.taught_problem import TaughtProblem, artifact_name
 from softlabel.studies.students.theory import theory_facts
 from softlabel.teachers.audit import TeacherAudit, audit_teacher
 from softlabel.teachers.predictions import TeacherPredictions
@@ -41,6 +43,21 @@ class TeacherSource:
 
     predict: Callable[[Pieces | None], TeacherPredictions]
     specification: dict[str, Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemSource:
+    """A problem, its teacher, and rows that only the teacher labels; of several folds each has its own."""
+
+    problem: Problem
+    teacher: TeacherSource
+    unlabeled: np.ndarray | None = None
+
+    def identity(self, teacher: Any) -> list[Any]:
+        """What a run about it depends on; `teacher` identifies its teacher."""
+        rows = self.unlabeled
+        unlabeled = None if rows is None else hashlib.sha256(np.ascontiguousarray(rows).data).hexdigest()
+        return [self.problem.fingerprint, teacher, unlabeled]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,94 +82,120 @@ class AuditedTeacher:
                 "notes": list(predictions.notes),
             },
             "theory": theory_facts(problem, error, seed),
+            "columns": problem.treatment,
             "warnings": [*problem.warnings, *self.audit.warnings],
         }
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedRun:
-    """An open run: its study, its ledger, and its teacher."""
+    """An open run: its study, its ledger, and the teacher of each fold."""
 
     study: Any
     ledger: Ledger
-    teacher: AuditedTeacher
+    teachers: tuple[AuditedTeacher, ...]
+
+    @property
+    def teacher(self) -> AuditedTeacher:
+        """The first fold's teacher, with the seconds of all."""
+        return replace(self.teachers[0], seconds=sum(one.seconds for one in self.teachers))
 
 
-def audited_teacher(problem: Problem, predict: Callable[[], TeacherPredictions]) -> AuditedTeacher:
-    """Query the teacher and audit it; what a user should know of it, and of the problem, is logged."""
+def audited_teacher(problem: Problem, predict: Callable[[], TeacherPredictions], quiet: bool = False) -> AuditedTeacher:
+    """Query the teacher and audit it; what a user should know of it, and of the problem, is logged unless `quiet`."""
+    say = (lambda *_: None) if quiet else log.info
+    warn = (lambda *_: None) if quiet else log.warning
     for warning in problem.warnings:
-        log.warning("%s", warning)
+        warn("%s", warning)
     began = time.perf_counter()
     predictions = predict()
     seconds = max(time.perf_counter() - began, predictions.seconds)  # the parts of an interrupted training count too
-    log.info("teacher: %s", predictions.description)
+    say("teacher: %s", predictions.description)
     for remark in predictions.notes:
-        log.info("note: %s", remark)
+        say("note: %s", remark)
     audit = audit_teacher(problem, predictions)
     for warning in audit.warnings:
-        log.warning("%s", warning)
+        warn("%s", warning)
     return AuditedTeacher(predictions, audit, seconds)
 
 
 @contextmanager
 def prepared_run(
     study_type: type[S],
-    problem: Problem,
-    source: TeacherSource,
+    folds: Sequence[ProblemSource],
     settings_of: Callable[[str, str], Settings],
     threads_of: Callable[[Any], int],
     *,
     out: Path | str | None,
     execution: Execution,
-    unlabeled: np.ndarray | None = None,
 ) -> Iterator[PreparedRun]:
-    """The run of a study about a problem, locked for this process, with its teacher queried.
+    """The run of a study about a problem (or its folds), locked for this process, with its teachers queried.
 
     settings_of     the settings of the study, from the identity of problem and teacher and a name of the teacher
     threads_of      number of threads that training students with these settings is worth
     """
-    specification = source.specification
-    unlabeled_hash = None if unlabeled is None else hashlib.sha256(np.ascontiguousarray(unlabeled).data).hexdigest()
-    teacher = None
+    problem, specification = folds[0].problem, folds[0].teacher.specification
+    teachers: list[AuditedTeacher] = []
     if specification is None:
-        teacher = audited_teacher(problem, lambda: source.predict(None))
-        made_from = [problem.fingerprint, teacher.predictions.fingerprint, unlabeled_hash]
-        title = teacher.predictions.description
+        with execution.teacher_progress():
+            teachers = _queried(folds)
+        made_from = [fold.identity(one.predictions.fingerprint) for fold, one in zip(folds, teachers, strict=True)]
+        title = teachers[0].predictions.description
     else:
-        made_from, title = [problem.fingerprint, specification, unlabeled_hash], str(specification["teacher"])
-    settings = settings_of(identity(made_from), title)
+        made_from, title = [fold.identity(specification) for fold in folds], str(specification["teacher"])
+    settings = settings_of(identity(made_from[0] if len(folds) == 1 else made_from), title)
     run_dir = default_run_dir(study_type.name, problem.name, settings.key, out)
     study = study_type(settings)
+    study.pace = student_pace(problem, settings)
     threads = execution.threads
-    with open_run(run_dir, study, threads=threads, default_threads=threads_of(settings)) as ledger:
+    with open_run(run_dir, study, threads=threads, default_threads=execution.shared(threads_of(settings))) as ledger:
         store = ArtifactStore(run_dir)
-        if teacher is None:
-            pieces = Pieces(store, made_from)
-            with exactly(_teacher_threads(ledger)):
-                teacher = audited_teacher(problem, lambda: source.predict(pieces))
-        _check_predictions(ledger, teacher.predictions)
-        taught_problem = TaughtProblem.from_predictions(problem, teacher.predictions, unlabeled)
-        study.artifacts = {ARTIFACT: store.put(taught_problem.to_arrays())}
-        yield PreparedRun(study, ledger, teacher)
+        if not teachers:
+            pieces = [Pieces(store, each) for each in made_from]
+            with exactly(_teacher_threads(ledger)), execution.teacher_progress(study, pieces[0], len(folds)) as counted:
+                assert counted is not None
+                for k, fold in enumerate(folds):
+                    if len(folds) > 1:
+                        log.info("teacher of fold %d of %d", k + 1, len(folds))
+                    predict = partial(fold.teacher.predict, counted.of(pieces[k]))
+                    teachers.append(audited_teacher(fold.problem, predict, quiet=k > 0))
+        _check_predictions(ledger, [one.predictions for one in teachers])
+        study.artifacts = {
+            artifact_name(k, len(folds)): store.put(
+                TaughtProblem.from_predictions(fold.problem, one.predictions, fold.unlabeled).to_arrays()
+            )
+            for k, (fold, one) in enumerate(zip(folds, teachers, strict=True))
+        }
+        yield PreparedRun(study, ledger, tuple(teachers))
+
+
+def _queried(folds: Sequence[ProblemSource]) -> list[AuditedTeacher]:
+    """Predictions of a teacher that is there already: the same for every fold, but for rows that only it labels."""
+    first = audited_teacher(folds[0].problem, partial(folds[0].teacher.predict, None))
+    if all(fold.unlabeled is None for fold in folds):
+        return [first, *[replace(first, seconds=0.0)] * (len(folds) - 1)]
+    others = (audited_teacher(fold.problem, partial(fold.teacher.predict, None), quiet=True) for fold in folds[1:])
+    return [first, *others]
 
 
 def _teacher_threads(ledger: Ledger) -> int:
     """Threads that the teacher is trained with: always those of its first part, since sums round differently."""
     threads = ledger.meta("teacher_threads")
     if threads is None:
-        threads = torch.get_num_threads()
+        threads = usable_threads()
         ledger.set_meta(teacher_threads=threads)
     return threads
 
 
-def _check_predictions(ledger: Ledger, predictions: TeacherPredictions) -> None:
+def _check_predictions(ledger: Ledger, predictions: Sequence[TeacherPredictions]) -> None:
     """Record what the students learn from; finished bundles must not have learned from another teacher."""
-    before = ledger.meta("predictions")
-    if before not in (None, predictions.fingerprint) and ledger.finished():
+    before, prints = ledger.meta("predictions"), [one.fingerprint for one in predictions]
+    now = prints[0] if len(prints) == 1 else identity(prints)
+    if before not in (None, now) and ledger.finished():
         raise InputError(
             f"the teacher of the run in '{ledger.path.parent}' was trained again, because its artifacts are gone, and "
             "its predictions differ from those that finished students learned from, as they may on another machine; "
             "choose another `out` for a new run"
         )
-    if before != predictions.fingerprint:
-        ledger.set_meta(predictions=predictions.fingerprint)
+    if before != now:
+        ledger.set_meta(predictions=now)

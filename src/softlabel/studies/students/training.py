@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_softmax
 
-from softlabel.lab.scores import example_scores
 from softlabel.networks import Student, TrainingOptions, TwoLayer, train_students
-from softlabel.networks.deep.evaluation import calibration_error
 from softlabel.networks.losses import Labels
 from softlabel.networks.pgd import count_steps
-from softlabel.networks.student_model import StudentModel
+from softlabel.studies.students.measures import TINY, probability_metrics
 from softlabel.studies.students.recipe import Recipe, StudentCell
 from softlabel.studies.students.taught_problem import TaughtProblem
 
 RECORDED_ROWS, RECORDS = 512, 10
-TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +45,8 @@ def train_cells(
     """
     order_seed = cells[0].seed if order_seed is None else order_seed
     by_cell: dict[int, Measured] = {}
-    extended = [k for k, cell in enumerate(cells) if cell.arm == "transfer"]
-    plain = [k for k, cell in enumerate(cells) if cell.arm != "transfer"]
+    extended = [k for k, cell in enumerate(cells) if cell.has_more_rows]
+    plain = [k for k, cell in enumerate(cells) if not cell.has_more_rows]
     for chosen, more in ((plain, False), (extended, True)):
         if chosen:
             trained = _train(problem, recipe, [cells[k] for k in chosen], more, order_seed)
@@ -64,9 +61,10 @@ def _train(
     labels = problem.labels(extended)
     students = [
         Student(
-            width=cell.width, seed=cell.seed, labels="soft" if cell.arm in ("soft", "transfer") else "hard",
+            width=cell.width, seed=cell.seed, labels="soft" if cell.learns_from_teacher else "hard",
             temperature=cell.temperature, smoothing=cell.smoothing, radius=cell.radius,
-            learning_rate=cell.learning_rate, init=recipe.init, train_output=recipe.train_output, biases=recipe.biases,
+            temperature_on="both" if cell.both_sides else "labels", learning_rate=cell.learning_rate or 0.0,
+            init=recipe.init, train_output=recipe.train_output, biases=recipe.biases,
         )
         for cell in cells
     ]  # fmt: skip
@@ -103,7 +101,7 @@ class _Course:
         self.rows = np.sort(np.random.default_rng(0).permutation(rows)[:RECORDED_ROWS])
         self.inputs = self.problem.train.X[self.rows]
         self.truth = self.problem.train.y[self.rows]
-        names = ["soft" if cell.arm in ("soft", "transfer") else "hard" for cell in self.cells]
+        names = ["soft" if cell.learns_from_teacher else "hard" for cell in self.cells]
         self.targets = [
             _columns(self.labels[name].targets(cell.temperature, cell.smoothing)[:, self.rows].T)
             for name, cell in zip(names, self.cells, strict=True)
@@ -112,7 +110,8 @@ class _Course:
     def record(self, step: int, weights: Any) -> None:
         losses, errors = [], []
         for k, target in enumerate(self.targets):
-            predicted = log_probabilities(weights[k].logits(self.inputs))
+            heat = self.cells[k].temperature if self.cells[k].both_sides else 1
+            predicted = log_probabilities(weights[k].logits(self.inputs) / heat)
             losses.append(float((target * (np.log(np.maximum(target, TINY)) - predicted)).sum(1).mean()))
             errors.append(float((predicted.argmax(1) != self.truth).mean()))
         for name, value in (("step", step), ("loss", losses), ("error", errors)):
@@ -161,24 +160,9 @@ def probabilities(logits: np.ndarray) -> np.ndarray:
 def measure_students(
     problem: TaughtProblem, measured: Measured, metric: str, part: str
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Metrics of one student on a part, and its scores by example (n,)."""
+    """Metrics of one student on a part before its calibration, and its scores by example (n,)."""
     rows = problem.part(part)
-    truth = rows.y
-    predicted = probabilities(measured.network.logits(rows.X))
-    scores = example_scores(metric, predicted, truth)
-    right = example_scores("accuracy", predicted, truth)
-    numbers = {
-        "metric": float(scores.mean()),
-        "accuracy": float(right.mean()),
-        "log_loss": float(-example_scores("log loss", predicted, truth).mean()),
-        "calibration_error": calibration_error(predicted.max(1), right),
-    }
-    teacher = rows.teacher_probabilities
-    if teacher is not None:
-        numbers["agreement"] = float((predicted.argmax(1) == teacher.argmax(1)).mean())
-        gap = np.log(np.maximum(teacher, TINY)) - np.log(np.maximum(predicted, TINY))
-        numbers["kl"] = float((teacher * gap).sum(1).mean())
-    return numbers, scores
+    return probability_metrics(probabilities(measured.network.logits(rows.X)), rows, metric)
 
 
 def course_numbers(measured: Measured) -> dict[str, Any]:
@@ -190,8 +174,3 @@ def course_numbers(measured: Measured) -> dict[str, Any]:
         "projected": measured.projected,
         "parameters": measured.network.parameters,
     }
-
-
-def student_model(problem: TaughtProblem, network: TwoLayer, cell: StudentCell) -> StudentModel:
-    """The student with its preprocessing, names and softening, ready to be exported."""
-    return StudentModel(network, problem.scaler, problem.classes, problem.columns, cell.softening)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from softlabel.lab.sequential import METHOD
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.pages import interval_cell
-from softlabel.studies.verdict.sentences import ARM_NAMES, softened
+from softlabel.studies.pages import interval_cell, sorted_remarks
+from softlabel.studies.verdict.answer import advice, costs, lead, picture
+from softlabel.studies.verdict.sentences import ARM_NAMES
 
 if TYPE_CHECKING:
     from softlabel.studies.verdict.result import Verdict
@@ -14,26 +15,34 @@ if TYPE_CHECKING:
 COLUMNS = {
     "accuracy": "accuracy",
     "log_loss": "log loss",
+    "brier_score": "Brier score",
     "calibration_error": "calibration error",
     "agreement": "agreement",
     "kl": "KL",
 }
-ROLES = {"hard": "hard", "soft": "soft", "smooth": "extra", "transfer": "other"}
+ROLES = {"hard": "hard", "soft": "soft", "smooth": "extra", "transfer": "other", "augmented": "other"}
 
 
 def verdict_page(verdict: "Verdict") -> Page:
     """The page: answer, arms, teacher, charts, method."""
     settings = verdict.settings
+    warnings, remarks = sorted_remarks(verdict.summary[1:])
+    undecided = int(verdict.verdict == "undecided")  # then the first remark says what would decide
     return Page(
         title=f"Should you distill? {verdict.verdict.capitalize()}",
-        question=f"Do students of {settings.width} neurons learn more from soft labels than from hard ones, beyond the "
-        f"noise of seeds and test rows? {settings.data}.",
-        answer=verdict.summary,
+        question=f"Do students {settings.family.phrase(settings.width)} learn more from soft labels than from hard "
+        f"ones, beyond the noise of seeds and test rows? {settings.data}.",
+        answer=[lead(verdict), *remarks[:undecided]],
         tables=[_arms_table(verdict), *_audit_tables(verdict)],
         charts=[_verdict_chart(verdict)],
         extra_tables=[_comparison_table(verdict)] if verdict.comparisons else [],
         method=_method(verdict),
         settings=settings.model_dump(mode="json"),
+        picture=picture(verdict),
+        advice=advice(verdict),
+        costs=costs(verdict),
+        warnings=warnings,
+        notes=[verdict.summary[0], *remarks[undecided:]],
     )
 
 
@@ -43,17 +52,14 @@ def _arms_table(verdict: "Verdict") -> Table:
     columns = [name for name in COLUMNS if name != metric.replace(" ", "_")]
     rows: list[list[Cell | str]] = []
     for name, arm in verdict.arms.items():
-        chosen = f"learning rate {arm.chosen.learning_rate:g}"
-        chosen += f", T = {arm.chosen.temperature:g}" if name in ("soft", "transfer") else ""
-        chosen += f", smoothing {arm.chosen.smoothing:g}" if name == "smooth" else ""
-        chosen += f", B = {arm.chosen.radius:g}" if arm.chosen.radius is not None else ""
+        chosen = verdict.settings.family.words(arm.chosen)
         numbers = [f"{arm.numbers[column]:.4f}" if column in arm.numbers else "–" for column in columns]
         rows.append([Cell(ARM_NAMES[name], chosen), interval_cell(arm.mean, arm.low, arm.high, ".4f"), *numbers])
     return Table(
         "The arms",
         f"Means over {verdict.runs} seeds on {verdict.settings.test_rows:,} test rows; {metric} with its "
         f"{verdict.settings.confidence:.0%} interval over seeds and test rows. Agreement and KL are with the teacher. "
-        + " ".join(softened(verdict)),
+        "Outputs are calibrated on validation rows.",
         ["", metric, *(COLUMNS[column] for column in columns)],
         rows,
     )
@@ -125,14 +131,12 @@ def _verdict_chart(verdict: "Verdict") -> Chart:
 
 def _method(verdict: "Verdict") -> list[str]:
     settings, recipe = verdict.settings, verdict.settings.recipe
-    count = len(recipe.temperatures) * len(recipe.learning_rates) * len(recipe.all_radii)
+    count = len(settings.family.choices(recipe, "hard"))
     looks = ", ".join(f"{look.seeds} (may fail with {look.failure:.4f})" for look in settings.looks)
     return [
-        f"Students: two layers, {settings.width} neurons, biases and output layer trained, Adam with cosine schedule, "
-        f"{recipe.epochs} epochs, batch size {recipe.batch_size}, {recipe.precision} products; the same for every arm.",
-        f"Choice: {count} settings per arm (soft: temperature × learning rate, smoothing: smoothing × learning rate, "
-        f"hard: learning rates), by mean {settings.metric} on validation rows over {recipe.tuning_seeds} separate "
-        "seeds.",
+        f"Students {settings.family.phrase(settings.width)}: {settings.family.method(recipe)}; the same for every arm.",
+        f"Choice: {count} settings per arm ({settings.family.tuned}), by mean {settings.metric} on validation rows "
+        f"over {recipe.tuning_seeds} separate seeds.",
         "Test: fresh seeds, the same for every arm; test rows are read once, after the choice. Four seeds at a "
         "time share the order of their batches.",
         f"Sequential method: {METHOD}. Looks at {looks}: all intervals together fail with probability "

@@ -7,22 +7,27 @@ from typing import Any
 import numpy as np
 
 from softlabel.lab import StageResults
+from softlabel.lab.cross_test import cross_tested_mean
 from softlabel.lab.sequential import METHOD, InterimAnalysis
-from softlabel.lab.statistics import Interval, crossed_mean, judge
+from softlabel.lab.statistics import Estimate, Interval, crossed_mean, judge
+from softlabel.networks.softening import PROBABILITIES
 from softlabel.report.page import Page
 from softlabel.studies.pages import StudyResult
-from softlabel.studies.students.recipe import Arm, StudentCell
+from softlabel.studies.students.epochs import TrainingLength, training_length
+from softlabel.studies.students.recipe import CHOSEN, Arm, StudentCell
 from softlabel.studies.students.sizes import SizeComparison
 from softlabel.studies.verdict.cells import analyses, arm_scores, chosen_settings, look_name
 from softlabel.studies.verdict.sentences import summary
 from softlabel.studies.verdict.settings import VerdictSettings
 
-MEANS = ("accuracy", "log_loss", "calibration_error", "agreement", "kl", "validation")
+MEANS = ("accuracy", "log_loss", "brier_score", "calibration_error", "agreement", "kl", "validation")
 PAIRS: tuple[tuple[Arm, Arm], ...] = (
     ("soft", "smooth"),
     ("smooth", "hard"),
     ("transfer", "soft"),
     ("transfer", "hard"),
+    ("augmented", "soft"),
+    ("augmented", "hard"),
 )
 
 
@@ -35,7 +40,7 @@ class ArmResult:
     mean, low, high : float
         The metric, larger is better except for the log loss.
     numbers : dict
-        Means over seeds of accuracy, log loss, calibration error, and agreement with the teacher.
+        Means over seeds of accuracy, log loss, Brier score, calibration error, and agreement with the teacher.
     chosen : StudentCell
         The settings that were chosen on validation rows.
     parameters : int
@@ -62,8 +67,8 @@ class ArmResult:
         return {
             "mean": self.mean, "low": self.low, "high": self.high, **self.numbers,
             "parameters": self.parameters,
-            "probabilities_are": self.chosen.softening.meaning,
-            "chosen": self.chosen.model_dump(include={"learning_rate", "temperature", "smoothing", "radius"}),
+            "probabilities_are": PROBABILITIES,
+            "chosen": self.chosen.model_dump(include=set(CHOSEN)),
         }  # fmt: skip
 
 
@@ -107,7 +112,7 @@ class Verdict(StudyResult):
     gap : Interval
         Soft − hard in points of the metric.
     arms : dict of str to ArmResult
-        "hard", "soft", "smooth" and, with unlabeled rows, "transfer".
+        "hard", "soft", "smooth" and, with unlabeled rows, "transfer" or, with synthetic ones, "augmented".
     runs : int
         Number of paired seeds.
     runs_needed : int or None
@@ -138,6 +143,7 @@ class Verdict(StudyResult):
     arms: Mapping[Arm, ArmResult]
     comparisons: tuple[ArmComparison, ...]
     scores: Mapping[Arm, np.ndarray] = field(repr=False)
+    lengths: tuple[TrainingLength, ...] = ()
 
     @classmethod
     def from_results(cls, settings: VerdictSettings, results: StageResults, facts: Mapping[str, Any]) -> "Verdict":
@@ -153,6 +159,7 @@ class Verdict(StudyResult):
             arms=_arm_results(settings, results, scores),
             comparisons=tuple(_compare(settings, scores, pair, failure) for pair in pairs),
             scores={arm: table.mean(1) for arm, table in scores.items()},
+            lengths=tuple(training_length(settings.recipe, results, fold) for fold in range(settings.fold_count)),
         )
 
     @property
@@ -184,7 +191,7 @@ class Verdict(StudyResult):
     @property
     def size_warning(self) -> str | None:
         """A sentence where the student is not smaller than the teacher."""
-        return self.size.warning(f"a student of {self.settings.width} neurons")
+        return self.size.warning(f"a student {self.settings.family.phrase(self.settings.width)}")
 
     @property
     def teacher_metric(self) -> float | None:
@@ -194,8 +201,20 @@ class Verdict(StudyResult):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about sizes, data and teacher."""
-        return [*([] if self.size_warning is None else [self.size_warning]), *self.facts.get("warnings", [])]
+        """Warnings about sizes, training, data and teacher."""
+        own = [warning for warning in (self.size_warning, self.length_warning) if warning is not None]
+        return [*own, *self.facts.get("warnings", [])]
+
+    @property
+    def length_warning(self) -> str | None:
+        """A sentence where students were still getting better when their training ended."""
+        cut = [one.epochs for one in self.lengths if one.cut_short]
+        if not cut:
+            return None
+        return (
+            f"training was cut short: students still got better on validation rows when the number of epochs reached "
+            f"{max(cut):,}; set a larger number with `epochs`"
+        )
 
     @property
     def summary(self) -> list[str]:
@@ -224,6 +243,9 @@ class Verdict(StudyResult):
             "size": self.size.to_dict(),
             "audit": self.facts.get("audit"),
             "theory": self.facts.get("theory"),
+            "cross_test": {"folds": len(self.settings.fold_rows)} if self.settings.fold_rows else None,
+            "epochs": [{"epochs": one.epochs, "cut_short": one.cut_short} for one in self.lengths],
+            "columns": self.facts.get("columns", []),
             "warnings": self.warnings,
             "settings": self.settings.model_dump(mode="json"),
             "report": None if self.report is None else str(self.report),
@@ -246,7 +268,7 @@ def _arm_results(
         metrics = [result.metrics for cell, result in by_cell if cell.arm == arm]
         means = {name: float(np.mean([one[name] for one in metrics])) for name in MEANS if name in metrics[0]}
         means["validation"] = settings.metric_value(means["validation"])
-        estimate = crossed_mean(scores[arm]).at_least(settings.hidden(failure) / 100, failure)
+        estimate = settings.hidden.widen(_mean(settings, scores[arm]), failure, unit=100)
         low, high = sorted(settings.metric_value(end) for end in estimate.interval(settings.confidence))
         if settings.metric != "log loss":  # a share
             low, high = max(low, 0.0), min(high, 1.0)
@@ -255,10 +277,15 @@ def _arm_results(
     return arms
 
 
+def _mean(settings: VerdictSettings, table: np.ndarray) -> Estimate:
+    """The mean of a table (seeds, examples) with the error that one test part or cross-testing leaves."""
+    return crossed_mean(table) if settings.folds is None else cross_tested_mean(table, settings.folds)
+
+
 def _compare(
     settings: VerdictSettings, scores: Mapping[Arm, np.ndarray], pair: tuple[Arm, Arm], failure: float
 ) -> ArmComparison:
-    gap = crossed_mean(100 * (scores[pair[0]] - scores[pair[1]])).at_least(settings.hidden(failure), failure)
+    gap = settings.hidden.widen(_mean(settings, 100 * (scores[pair[0]] - scores[pair[1]])), failure)
     low, high = gap.interval(1 - failure)
     word = judge(low, high, settings.equivalence)
     names = {"soft wins": f"{pair[0]} wins", "hard wins": f"{pair[1]} wins"}

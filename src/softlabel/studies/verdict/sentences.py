@@ -12,6 +12,7 @@ ARM_NAMES = {
     "soft": "soft labels",
     "smooth": "smoothed labels",
     "transfer": "soft labels, more rows",
+    "augmented": "soft labels, synthetic rows too",
 }
 
 
@@ -21,7 +22,10 @@ def summary(verdict: "Verdict") -> list[str]:
     text = f"soft − hard {gap.mean:+.2f} points of {settings.metric} ({gap.low:+.2f} … {gap.high:+.2f})"
     if settings.metric == "log loss":
         text += " (positive: soft labels lose less)"
-    text += f", {verdict.runs} paired seeds, {settings.test_rows:,} test rows, students of {settings.width} neurons"
+    tested = f"all {settings.test_rows:,} rows tested in {settings.fold_count} folds"
+    tested = tested if settings.fold_rows else f"{settings.test_rows:,} test rows"
+    text += f", {verdict.runs} paired seeds, {tested}, students "
+    text += settings.family.phrase(settings.width)
     answers = {
         "soft wins": "Yes, distill: soft labels win",
         "hard wins": "No, do not distill: hard labels win",
@@ -29,15 +33,14 @@ def summary(verdict: "Verdict") -> list[str]:
         "undecided": "Undecided",
     }
     lines = [f"{answers[verdict.verdict]}. {text}."]
-    if verdict.size_warning is not None:
-        lines.append(f"Warning: {verdict.size_warning}.")
+    own = (verdict.size_warning, verdict.length_warning)
+    lines += [f"Warning: {warning}." for warning in own if warning is not None]
     if verdict.verdict == "undecided":
         lines.append(_what_would_decide(verdict))
     lines += [
         _smoothing(verdict),
         *_transfer(verdict),
         _fidelity(verdict),
-        *softened(verdict),
         _cost(verdict),
         theory_sentence(verdict.facts.get("theory")),
     ]
@@ -76,10 +79,11 @@ def _smoothing(verdict: "Verdict") -> str:
 
 def _transfer(verdict: "Verdict") -> list[str]:
     return [
-        f"With the teacher's labels on unlabeled rows too, against {ARM_NAMES[comparison.second]}: "
+        f"With the teacher's labels on {'unlabeled' if comparison.first == 'transfer' else 'synthetic'} rows too, "
+        f"against {ARM_NAMES[comparison.second]}: "
         f"{comparison.mean:+.2f} ({comparison.low:+.2f} … {comparison.high:+.2f}); {comparison.verdict}."
         for comparison in verdict.comparisons
-        if comparison.first == "transfer"
+        if comparison.first in ("transfer", "augmented")
     ]
 
 
@@ -87,21 +91,12 @@ def _fidelity(verdict: "Verdict") -> str:
     soft, hard = verdict.arms["soft"].numbers, verdict.arms["hard"].numbers
     text = (
         "Calibration error (mean difference between the stated probability of the predicted class and how often it is "
-        f"right): soft {soft['calibration_error']:.3f}, hard {hard['calibration_error']:.3f}"
+        "right) after one temperature per student was fitted on validation rows: "
+        f"soft {soft['calibration_error']:.3f}, hard {hard['calibration_error']:.3f}"
     )
     if "agreement" in soft:
         text += f"; agreement with the teacher: soft {soft['agreement']:.1%}, hard {hard['agreement']:.1%}"
     return text + "."
-
-
-def softened(verdict: "Verdict") -> list[str]:
-    """Sentences about arms whose outputs are not probabilities."""
-    remarks = (
-        arm.chosen.softening.remark(f"Students of the arm '{ARM_NAMES[name]}'", arm.numbers["calibration_error"])
-        for name, arm in verdict.arms.items()
-        if name != "smooth"  # there only for comparison
-    )
-    return [remark for remark in remarks if remark]
 
 
 def _cost(verdict: "Verdict") -> str:

@@ -8,22 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.data.problem import Problem, without_evaluation_rows
+from softlabel.data.joining import meets
+from softlabel.data.problem import Problem
+from softlabel.data.synthetic import synthetic_rows
 from softlabel.errors import require
-from softlabel.lab import Pieces
-from softlabel.lab.needed_rows import assumed_variance, assumption, half_width, rows_needed
-from softlabel.lab.scores import example_scores, find_metric, unseen
+from softlabel.lab.needed_rows import assumption, expected_rows
+from softlabel.lab.scores import example_scores, find_metric
+from softlabel.lab.sequential import planned_looks
 from softlabel.ranges import check_count, check_seed
 from softlabel.studies.arguments import problem_from
 from softlabel.studies.run import Execution, check_run_dir, finish
-from softlabel.studies.students.checks import check_test_rows, check_width, student_size
-from softlabel.studies.students.preparation import AuditedTeacher, TeacherSource, prepared_run
-from softlabel.studies.students.recipe import Arm, check_training, recipe_for, threads_of
+from softlabel.studies.students.checks import check_test_rows
+from softlabel.studies.students.families import StudentFamily, check_travels, family_of
+from softlabel.studies.students.folds import fold_count
+from softlabel.studies.students.images import EPOCHS, image_problem, teacher_source
+from softlabel.studies.students.preparation import AuditedTeacher, ProblemSource, prepared_run
+from softlabel.studies.students.recipe import Arm, check_training
+from softlabel.studies.students.sizes import SizeComparison
 from softlabel.studies.verdict.result import Verdict
 from softlabel.studies.verdict.settings import VerdictSettings
 from softlabel.studies.verdict.study import VerdictStudy
-from softlabel.teachers.predictions import TeacherPredictions
-from softlabel.teachers.sources import TeacherOptions, query_teacher, teacher_specification, unlabeled_inputs
+from softlabel.teachers.rows import QueryRows, unlabeled_rows
+from softlabel.teachers.sources import TeacherOptions
 
 THEORY_ERROR = 0.1
 MIN_EQUIVALENCE = 1e-3
@@ -36,12 +42,21 @@ class VerdictOptions:
 
     Parameters
     ----------
+    equivalence : float, default=0.5
+        A gap within ± this many points (hundredths) does not matter.
     confidence : float, default=0.95
         Confidence over all looks together.
     transfer : array, frame, str or path, optional
         Unlabeled rows with the columns of the data; an additional arm learns from the teacher's labels on them, too.
+    augment : float, default=0
+        Number of synthetic rows near the training rows, as a multiple of their number; an additional arm learns from
+        the teacher's labels on them, too. Of tables a row is mixed with its neighbors, images are moved and mirrored.
+    cross_test : int, optional
+        Number of folds in which every row is tested once, by students and teachers that never saw it; 0 for one test
+        part. Default: 5 below 5,000 rows, unless the data have test rows of their own.
     epochs, batch_size : int, optional
-        Passes over the training rows, and rows per step. Default: chosen from the number of training rows.
+        Passes over the training rows, and rows per step. Default: chosen from the number of training rows, and doubled
+        as long as students get better by it on validation rows.
     search_radius : bool, default=False
         Whether to choose a radius of the papers' projection as well.
     teacher : TeacherOptions, optional
@@ -54,8 +69,11 @@ class VerdictOptions:
     20
     """
 
+    equivalence: float = 0.5
     confidence: float = 0.95
     transfer: Any = None
+    augment: float = 0.0
+    cross_test: int | None = None
     epochs: int | None = None
     batch_size: int | None = None
     search_radius: bool = False
@@ -68,9 +86,9 @@ def verdict(
     teacher: Any = "auto",
     *,
     label: str | int | None = None,
-    width: int = 32,
+    student: Any = "two-layer",
+    width: int | None = None,
     metric: str = "accuracy",
-    equivalence: float = 0.5,
     seeds: int = 40,
     seed: int = 0,
     out: str | Path | None = None,
@@ -89,12 +107,15 @@ def verdict(
         "auto" (trained here), an ONNX file, a file of soft labels, a model with ``predict_proba``, or a function.
     label : str or int, optional
         Name of the label column of a file or a frame.
-    width : int, default=32
-        Hidden neurons of the students.
+    student : str, estimator or callable, default="two-layer"
+        Family of the students: "two-layer", "tree", "boosted-trees", "forest", "logistic", for images "vgg" or
+        "resnet"; a scikit-learn classifier whose ``fit`` takes ``sample_weight``; or a function of a seed that returns
+        a torch module, such as ``lambda seed: MyNet()``.
+    width : int, optional
+        Size of the students in the unit of their family: hidden neurons, leaves, trees, boosting rounds, channels of
+        the first layer. Default: 32 neurons, 16 leaves, 20 trees or rounds, 16 (vgg) or 8 (resnet) channels.
     metric : {"accuracy", "balanced-accuracy", "auc", "log-loss"}
         What is compared.
-    equivalence : float, default=0.5
-        A gap within ± this many points (hundredths) does not matter.
     seeds : int, default=40
         Maximum number of seeds per arm. Looks are planned so that the error rate is 1 − confidence in all.
     seed : int, default=0
@@ -125,45 +146,59 @@ def verdict(
     options, execution = options or VerdictOptions(), execution or Execution()
     metric = find_metric(metric)
     check_seed(seed)
-    _check(width, equivalence, seeds, options.confidence)
+    family = family_of(student)
+    width = family.size if width is None else width
+    _check(width, seeds, options)
     problem = problem_from(X, y, label=label, seed=seed)
-    check_width(width, problem)
+    family.check(width, problem)
     check_run_dir(out)
     check_training(options.epochs, options.batch_size)
-    check_test_rows(problem)
     executor, _ = execution.start()
-    class_rows = tuple(np.bincount(problem.test.y, minlength=len(problem.classes)).tolist())
-    _log_expected_rows(metric, class_rows, equivalence, 1 - options.confidence)
-    transfer = _transfer_rows(problem, options.transfer)
-    arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(("transfer",) if transfer is not None else ()))
-    recipe = recipe_for(len(problem.train), options.epochs, options.batch_size, options.search_radius)
-
-    def predict(pieces: Pieces | None) -> TeacherPredictions:
-        return query_teacher(problem, teacher, transfer=transfer, options=options.teacher, seed=seed, pieces=pieces)
+    check_travels(family, execution.executor)
+    problem = image_problem(problem, family)
+    count = fold_count(problem, options.cross_test, teacher)
+    parts = problem.folds(count, seed) if count else (problem,)
+    if not count:
+        check_test_rows(problem)
+    recipe = family.recipe(len(parts[0].train), options.epochs, options.batch_size, options.search_radius)
+    tested = np.concatenate([part.test.y for part in parts])
+    class_rows = tuple(np.bincount(tested, minlength=len(problem.classes)).tolist())
+    _log_expected_rows(metric, class_rows, options, seeds, count)
+    folds = [_source(part, teacher, family, seed, options) for part in parts]
+    more: tuple[Arm, ...] = ("augmented",) if options.augment > 0 else ("transfer",)
+    arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(more if folds[0].unlabeled is not None else ()))
 
     def settings_of(source: str, title: str) -> VerdictSettings:
         return VerdictSettings(
             source=source, data=str(problem), teacher=title, arms=arms, width=width, metric=metric,
-            equivalence=equivalence, confidence=options.confidence, seeds=seeds, seed=seed, class_rows=class_rows,
-            recipe=recipe,
-        )  # fmt: skip
+            equivalence=options.equivalence, confidence=options.confidence, seeds=seeds, seed=seed,
+            class_rows=class_rows, fold_rows=tuple(len(part.test) for part in parts) if count else (), recipe=recipe,
+            student=family.name,
+        ).with_family(family)  # fmt: skip
 
     def threads(settings: VerdictSettings) -> int:
-        return threads_of(settings.recipe, problem.X.shape[1], 5 * len(arms) * width)
+        return family.threads(settings.recipe, problem.X.shape[1], 5 * len(arms) * width)
 
-    source = TeacherSource(predict, teacher_specification(teacher, seed))
-    with prepared_run(
-        VerdictStudy, problem, source, settings_of, threads, out=out, execution=execution, unlabeled=transfer
-    ) as run:
-        size = student_size(width, problem, run.teacher.predictions.parameters)
-        if (warning := size.warning(f"a student of {width} neurons")) is not None:
+    with prepared_run(VerdictStudy, folds, settings_of, threads, out=out, execution=execution) as run:
+        parameters = family.parameters(width, problem.X.shape[1], len(problem.classes))
+        size = SizeComparison(parameters, run.teacher.predictions.parameters)
+        if (warning := size.warning(f"a student {family.phrase(width)}")) is not None:
             log.warning("%s", warning)
-        facts = run.teacher.facts(problem, THEORY_ERROR, seed)
-        facts["teacher_metric"] = _teacher_metric(run.teacher, problem, metric)
+        facts = run.teacher.facts(parts[0], THEORY_ERROR, seed)
+        facts["teacher_metric"] = _teacher_metric(run.teachers, parts, metric)
         return finish(run.study, run.ledger, execution, executor, facts=facts)
 
 
-def _check(width: int, equivalence: float, seeds: int, confidence: float) -> None:
+def _source(problem: Problem, teacher: Any, family: StudentFamily, seed: int, options: VerdictOptions) -> ProblemSource:
+    """One problem with its teacher and the rows that only the teacher labels."""
+    rows = _rows_without_labels(problem, options, seed)
+    source = teacher_source(problem, teacher, family, seed=seed, options=options.teacher, transfer=rows,
+                            epochs=options.epochs or EPOCHS)  # fmt: skip
+    return ProblemSource(problem, source, None if rows is None else rows.X)
+
+
+def _check(width: int, seeds: int, options: VerdictOptions) -> None:
+    equivalence, confidence = options.equivalence, options.confidence
     require(isinstance(width, int) and width >= 1, f"width must be a positive integer, got {width}")
     require(
         equivalence == 0 or MIN_EQUIVALENCE <= equivalence < 50,
@@ -171,47 +206,60 @@ def _check(width: int, equivalence: float, seeds: int, confidence: float) -> Non
     )
     check_count(seeds, "seeds", least=2, most=10_000)
     require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
+    require(0 <= options.augment <= 100, f"augment must lie between 0 and 100, got {options.augment}")
+    require(
+        options.augment == 0 or options.transfer is None,
+        "`augment` and `transfer` exclude each other: pass one of them",
+    )
 
 
-def _transfer_rows(problem: Problem, transfer: Any) -> np.ndarray | None:
-    """Unlabeled rows that are not validation or test rows of the problem."""
-    if transfer is None:
+def _rows_without_labels(problem: Problem, options: VerdictOptions, seed: int) -> QueryRows | None:
+    """Rows that only the teacher labels: the user's, without validation and test rows, or synthetic ones."""
+    if options.augment > 0:
+        made = synthetic_rows(problem, max(1, round(options.augment * len(problem.train))), seed)
+        return QueryRows(made.X, made.table, encoder=problem.encoder)
+    if options.transfer is None:
         return None
-    rows, dropped = without_evaluation_rows(problem, unlabeled_inputs(transfer, problem))
-    if dropped:
-        log.info("note: %d unlabeled rows are validation or test rows of the data; they are not used", dropped)
-    return rows
+    rows = unlabeled_rows(options.transfer, problem)
+    new = ~meets(rows.X, np.concatenate([problem.validation.X, problem.test.X]))
+    require(bool(new.any()), "every unlabeled row is a validation or test row of the data: provide other rows")
+    if not new.all():
+        log.info("note: %d unlabeled rows are validation or test rows of the data; they are not used", (~new).sum())
+    return rows.take(new)
 
 
-def _log_expected_rows(metric: str, class_rows: Sequence[int], equivalence: float, failure: float) -> None:
+def _log_expected_rows(metric: str, class_rows: Sequence[int], options: VerdictOptions, seeds: int, folds: int) -> None:
     """Log what the test rows are likely to decide, before anything is trained.
 
-    failure     probability with which any interval of the run may fail: no look leaves less open than at this level
+    folds       in which every row is tested; 0 for one test part
     """
-    rows, variance = sum(class_rows), assumed_variance(metric, class_rows)
-    if variance is None:
+    failure = max(look.failure for look in planned_looks(seeds, options.confidence))
+    expected = expected_rows(metric, class_rows, options.equivalence, failure, folds or None)
+    if expected is None:
         log.info(
             "note: how many test rows a gap of %s needs is unknown before the run, since a single row may cost any "
             "amount; the answer says what was measured", metric,
         )  # fmt: skip
         return
-    unmet = rows * unseen(metric, class_rows, failure)
-    half = half_width(rows, failure, variance, unmet)
-    if half <= equivalence:
+    if expected.half <= options.equivalence:
         return
     message = (
-        f"{rows:,} test rows: if {assumption(metric)}, gaps below about {half:.1f} points of {metric} cannot be "
-        "distinguished from chance, whatever the number of seeds"
+        f"{expected.rows:,} test rows: if {assumption(metric)}, gaps below about {expected.half:.1f} points of "
+        f"{metric} cannot be distinguished from chance, whatever the number of seeds"
     )
-    if equivalence > 0:
-        enough = rows_needed(equivalence, failure, variance, unmet)
-        message += f", and 'no difference' within ±{equivalence:g} points takes about {enough:,} test rows"
+    if expected.enough is not None:
+        message += (
+            f", and 'no difference' within ±{options.equivalence:g} points takes about {expected.enough:,} test rows"
+        )
     log.warning("%s (an assumption; the answer has the measured numbers)", message)
 
 
-def _teacher_metric(teacher: AuditedTeacher, problem: Problem, metric: str) -> float | None:
-    """The teacher's metric on the test rows; None where it does not predict all of them."""
-    predictions, rows = teacher.predictions, problem.test.rows
-    if not predictions.known[rows].all():
-        return None
-    return float(example_scores(metric, predictions.probabilities[rows], problem.test.y).mean())
+def _teacher_metric(teachers: Sequence[AuditedTeacher], parts: Sequence[Problem], metric: str) -> float | None:
+    """The teachers' metric on the test rows of their folds; None where one does not predict all of them."""
+    scores = []
+    for teacher, problem in zip(teachers, parts, strict=True):
+        predictions, rows = teacher.predictions, problem.test.rows
+        if not predictions.known[rows].all():
+            return None
+        scores.append(example_scores(metric, predictions.probabilities[rows], problem.test.y))
+    return float(np.concatenate(scores).mean())

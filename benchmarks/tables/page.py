@@ -1,0 +1,57 @@
+"""The result of `benchmarks.tables` as a page."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+INTRODUCTION = """# Tables as people have them
+
+Every table goes through `doctor`, `verdict`, `plan`, `predict` and the exported ONNX file with the options that its
+owner would add, and the default budgets. The ONNX file is used in a fresh environment with onnxruntime and NumPy alone,
+from the raw columns; *difference* is the largest one between its probabilities and those of `predict`.
+"""
+
+
+def write_page(folder: Path, entries: Sequence[dict[str, Any]], settings: dict[str, Any]) -> None:
+    """Write README.md."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [
+        INTRODUCTION,
+        "| table | from | trouble | options | doctor | verdict | gap in points | calibration error, hard / soft | "
+        "smallest student, hard / soft | difference |",
+        "| --- | --- | --- | --- | --- | --- | --: | --: | --: | --: |",
+        *(row(entry) for entry in entries),
+        "",
+        *shares(entries),
+        "",
+        "Command: `python -m benchmarks.tables --packages PACKAGES` (the file says how the folder PACKAGES is made).",
+    ]
+    (folder / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def row(entry: dict[str, Any]) -> str:
+    """One table of the page."""
+    start = [entry["table"], entry["package"], ", ".join(entry["trouble"]), f"`{' '.join(entry['options']) or '–'}`",
+             ", ".join(dict.fromkeys(entry.get("findings", []))) or "–"]  # fmt: skip
+    if "refused" in entry:
+        return "| " + " | ".join([*start, f"refused: {entry['refused']}", "–", "–", "–", "–"]) + " |"
+    verdict, gap = entry["verdict"], entry["verdict"]["gap"]
+    errors = " / ".join(f"{verdict['arms'][arm]['calibration_error']:.3f}" for arm in ("hard", "soft"))
+    widths = " / ".join(str(entry["widths"].get(arm) or "none") for arm in ("hard", "soft"))
+    worst = max((student["difference"] for student in entry["students"]), default=None)
+    end = [verdict["verdict"], f"{gap['mean']:+.2f} ({gap['low']:+.2f} … {gap['high']:+.2f})", errors, widths,
+           "–" if worst is None else f"{worst:.1e}"]  # fmt: skip
+    return "| " + " | ".join([*start, *end]) + " |"
+
+
+def shares(entries: Sequence[dict[str, Any]]) -> list[str]:
+    """How many verdicts are undecided, with every row tested and with one part of test rows."""
+    lines = []
+    for key, words in (("verdict", "As it is"), ("once", "With one part of test rows")):
+        verdicts = Counter(entry[key]["verdict"] for entry in entries if key in entry)
+        if verdicts:
+            counts = ", ".join(f"{count} {name}" for name, count in verdicts.most_common())
+            lines.append(f"- {words}: {counts} (of {sum(verdicts.values())} tables).")
+    refused = sum("refused" in entry for entry in entries)
+    return [*lines, f"- Refused: {refused} of {len(entries)}."]

@@ -1,0 +1,51 @@
+"""Whether every row is tested once (cross-testing), and in how many folds."""
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from softlabel.data.problem import Problem
+from softlabel.errors import require
+from softlabel.lab.cross_test import DEFAULT_FOLDS
+from softlabel.ranges import check_count
+from softlabel.teachers.label_files import SUFFIXES
+
+FEW_ROWS = 5_000  # below this number one test part decides too little
+LEAST_ROWS = 100  # for folds by default
+ROWS_OF_A_CLASS = 3  # per fold, so that every part of every fold is likely to have the class
+log = logging.getLogger("softlabel")
+
+
+def fold_count(problem: Problem, cross_test: int | None, teacher: Any) -> int:
+    """Number of folds, 0 for one test part.
+
+    cross_test  what the user asked for; None: `DEFAULT_FOLDS` folds for small data without test rows of their own, and
+                with a teacher that can label every row
+    """
+    if cross_test is not None:
+        require(cross_test != 1, "`cross_test` must be 0 (one test part) or at least 2 folds, got 1")
+        if cross_test:
+            check_count(cross_test, "cross_test", least=2, most=max(2, len(problem) // 2))
+        return cross_test
+    rarest = int(np.bincount(problem.y).min())
+    groups = len(problem) if problem.groups is None else len(np.unique(problem.groups))
+    possible = (
+        LEAST_ROWS <= len(problem) < FEW_ROWS
+        and not problem.official_test
+        and problem.times is None
+        and rarest >= ROWS_OF_A_CLASS * DEFAULT_FOLDS
+        and groups >= ROWS_OF_A_CLASS * DEFAULT_FOLDS
+        and not _is_label_file(teacher)
+    )
+    if possible:
+        log.info(
+            "note: every row is tested once, in %d folds, because %s rows are few (one test part: `cross_test` 0)",
+            DEFAULT_FOLDS, f"{len(problem):,}",
+        )  # fmt: skip
+    return DEFAULT_FOLDS if possible else 0
+
+
+def _is_label_file(teacher: Any) -> bool:
+    """Whether the teacher is a file of soft labels, which may lack rows that a fold learns from."""
+    return isinstance(teacher, str) and teacher.lower().endswith(tuple(SUFFIXES))
