@@ -277,9 +277,7 @@ def _save(out: Path, run: TrainingRun, errors: Sequence[StudentErrors], problem:
         student = one.settings
         softened = student.labels == "soft" and student.temperature_on == "labels"
         softening = Softening(student.temperature if softened else 1.0, student.smoothing)
-        model = StudentModel(
-            one.network, problem.scaler, problem.classes, problem.columns, softening, problem.encoder
-        )
+        model = StudentModel(one.network, problem.scaler, problem.classes, problem.columns, softening, problem.encoder)
         model.save(out / "students" / f"width{scores.width}-seed{scores.seed}.safetensors")
 
 

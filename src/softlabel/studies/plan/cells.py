@@ -1,7 +1,8 @@
 """The stages of a plan.
 
-    choose      learning rate and temperature (and radius) of each arm on validation rows, at two widths of the ladder;
-                every width takes what was best at the nearer of them
+    choose      learning rate and temperature (and radius) of each arm on validation rows, at up to four widths of the
+                ladder; every width takes what was best at the nearest of them
+    epochs      how long students are trained: twice as long, as long as they gain by it on validation rows
     ladder      every width and arm, some seeds
     bisect      between the candidate and the width below it, again and again
     confirm     fresh students of the candidate, and of wider ones where it fails (or `final`: some to export)
@@ -28,6 +29,8 @@ from softlabel.studies.plan.search import (
     tolerance_limit,
 )
 from softlabel.studies.plan.settings import PlanSettings
+from softlabel.studies.students import epochs
+from softlabel.studies.students.families import FamilyStudent
 from softlabel.studies.students.families.two_layer import network_from
 from softlabel.studies.students.measures import probability_metrics
 from softlabel.studies.students.recipe import TOGETHER, TUNING_SEEDS_FROM, Arm, StudentCell, best_choice
@@ -42,7 +45,10 @@ FINAL_SEEDS = 3
 
 def plan_stages(settings: PlanSettings) -> tuple[Stage, ...]:
     """The stages that these settings ask for."""
-    stages = [Stage("choose", choice_bundles, train), Stage("ladder", ladder_bundles, train)]
+    stages = [Stage("choose", choice_bundles, train)]
+    longer = enumerate(epochs.epoch_stages(settings.recipe), start=1)
+    stages += [Stage(name, partial(epoch_bundles, k), train) for k, name in longer]
+    stages.append(Stage("ladder", ladder_bundles, train))
     stages += [Stage(f"bisect {k}", partial(bisect_bundles, k), train) for k in range(1, settings.bisections + 1)]
     if settings.confirm:
         stages += [Stage(f"confirm {k}", partial(confirm_bundles, k), train) for k in range(1, ATTEMPTS + 1)]
@@ -54,11 +60,10 @@ def plan_stages(settings: PlanSettings) -> tuple[Stage, ...]:
 
 
 def tuned_widths(settings: PlanSettings) -> list[int]:
-    """The two widths of the ladder at which settings are chosen (one in a ladder of up to three)."""
+    """The widths of the ladder at which settings are chosen: one of up to three, two of up to six, else four."""
     widths = settings.widths
-    if len(widths) <= 3:
-        return [widths[len(widths) // 2]]
-    return [widths[len(widths) // 4], widths[(3 * len(widths)) // 4]]
+    count = 1 if len(widths) <= 3 else 2 if len(widths) <= 6 else 4
+    return [widths[(2 * k + 1) * len(widths) // (2 * count)] for k in range(count)]
 
 
 def choice_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle]:
@@ -75,6 +80,13 @@ def choice_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle
     return bundles
 
 
+def epoch_bundles(k: int, settings: PlanSettings, results: StageResults) -> list[Bundle]:
+    """The students of the k-th doubling of the number of epochs, at the tuned widths."""
+    chosen = [chosen_at(settings, results, arm, width) for arm in ARMS for width in tuned_widths(settings)]
+    cells = epochs.epoch_cells(settings.recipe, k, results, chosen, settings.seed)
+    return _bundles(settings, f"epochs, doubling {k}", cells) if cells else []
+
+
 def chosen_at(settings: PlanSettings, results: StageResults, arm: Arm, width: int) -> StudentCell:
     """The settings an arm has at a width: the best, on validation rows, of the nearer of the tuned widths."""
     near = min(tuned_widths(settings), key=lambda tuned: abs(math.log(tuned / width)))
@@ -89,7 +101,9 @@ def _cells(
     settings: PlanSettings, results: StageResults, stage: str, arm: Arm, width: int, seeds: range
 ) -> list[StudentCell]:
     chosen = chosen_at(settings, results, arm, width)
-    return [chosen.model_copy(update={"stage": stage, "width": width, "seed": seed}) for seed in seeds]
+    length = epochs.training_length(settings.recipe, results).epochs
+    update = {"stage": stage, "width": width, "epochs": None if length == settings.recipe.epochs else length}
+    return [chosen.model_copy(update=update | {"seed": seed}) for seed in seeds]
 
 
 def ladder_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle]:
@@ -225,13 +239,13 @@ def train(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArra
     Of students that may be exported, the one that is best on validation rows is stored with its weights.
     """
     problem = TaughtProblem.from_arrays(arrays[ARTIFACT])
-    students = settings.family.train(problem, settings.recipe, cells)
+    students = _trained(settings, problem, cells)
     results = []
     for student in students:
         predicted = student.probabilities(problem.validation.X)
         metrics = {"validation": float(example_scores("accuracy", predicted, problem.validation.y).mean())}
         kept = {}
-        if student.cell.stage != "choose":
+        if student.cell.stage not in ("choose", epochs.STAGE):
             numbers, right = probability_metrics(student.probabilities(problem.test.X), problem.test, "accuracy")
             metrics |= {name: numbers[name] for name in ("accuracy", "log_loss", "brier_score", "calibration_error")}
             kept["right"] = np.packbits(right.astype(bool))
@@ -245,12 +259,17 @@ def train(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArra
     return results
 
 
+def _trained(settings: PlanSettings, problem: TaughtProblem, cells: Sequence[StudentCell]) -> list[FamilyStudent]:
+    train = partial(settings.family.train, problem)
+    return epochs.by_epochs(settings.recipe, list(cells), lambda recipe, some: train(recipe, some, cells[0].seed))
+
+
 def train_rivals(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:
     """Larger hard-label students, evaluated with 8-bit weights (and with their own)."""
     problem = TaughtProblem.from_arrays(arrays[ARTIFACT])
     truth = problem.test.y
     results = []
-    for student in settings.family.train(problem, settings.recipe, cells):
+    for student in _trained(settings, problem, cells):
         small = quantized(network_from(student.weights()))
         right = example_scores("accuracy", probabilities(small.logits(problem.test.X)), truth)
         unrounded = example_scores("accuracy", student.probabilities(problem.test.X), truth)

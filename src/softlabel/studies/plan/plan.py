@@ -225,4 +225,4 @@ def _check_target(accuracy: float, frequent: float) -> None:
 
 def _recipe(problem: Problem, family: StudentFamily, options: PlanOptions) -> Recipe:
     recipe = family.recipe(len(problem.train), options.epochs, options.batch_size, options.search_radius)
-    return recipe.model_copy(update={"tuning_seeds": max(1, recipe.tuning_seeds // 2)})  # at two sizes
+    return recipe.model_copy(update={"tuning_seeds": max(1, recipe.tuning_seeds // 2)})  # at several sizes

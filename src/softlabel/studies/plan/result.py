@@ -25,6 +25,7 @@ from softlabel.studies.plan.quantize import quantized_bytes
 from softlabel.studies.plan.search import ATTEMPTS, Curve, fit_curve, reaching_probability, tolerance_limit
 from softlabel.studies.plan.sentences import summary
 from softlabel.studies.plan.settings import PlanSettings
+from softlabel.studies.students.epochs import length_warning, training_length
 from softlabel.studies.students.recipe import CHOSEN, Arm, StudentCell
 from softlabel.studies.students.sizes import SizeComparison
 
@@ -223,6 +224,7 @@ class Plan(StudyResult):
         self.fits = {arm: self._fit(arm) for arm in ARMS}
         self.arms = {arm: self._planned(arm) for arm in ARMS}
         self.rival = self._rival()
+        self.length = training_length(settings.recipe, results)
 
     @property
     def soft(self) -> PlannedArm:
@@ -308,10 +310,10 @@ class Plan(StudyResult):
         )  # fmt: skip
 
     @property
-    def size_warnings(self) -> list[str]:
-        """One for each arm whose planned student is not smaller than the teacher."""
-        warnings = (planned.size.warning(f"the planned student on {arm} labels") for arm, planned in self.arms.items())
-        return [warning for warning in warnings if warning is not None]
+    def own_warnings(self) -> list[str]:
+        """One for each arm whose planned student is not smaller than the teacher, and one for a training too short."""
+        sizes = (planned.size.warning(f"the planned student on {arm} labels") for arm, planned in self.arms.items())
+        return [warning for warning in (*sizes, length_warning([self.length])) if warning is not None]
 
     @property
     def compresses(self) -> bool:
@@ -372,7 +374,9 @@ class Plan(StudyResult):
             "promise": {
                 "probability": settings.share, "confidence": settings.confidence, "confirmed_by": settings.confirm,
             },
-            "warnings": [*self.size_warnings, *self.facts.get("warnings", [])],
+            "epochs": self.length.to_dict(),
+            "columns": self.facts.get("columns", []),
+            "warnings": [*self.own_warnings, *self.facts.get("warnings", [])],
             "settings": settings.model_dump(mode="json"),
             "report": None if self.report is None else str(self.report),
         }  # fmt: skip

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def summary(plan: "Plan") -> list[str]:
     """What the plan says."""
     lines = [_arm_sentence(plan, planned) for planned in (plan.arms["soft"], plan.arms["hard"])]
-    lines += [f"Warning: {warning}." for warning in plan.size_warnings]
+    lines += [f"Warning: {warning}." for warning in plan.own_warnings]
     saved = plan.saved
     if saved is not None:
         lines.append(_saving(plan, saved))

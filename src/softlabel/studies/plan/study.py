@@ -9,6 +9,7 @@ from softlabel.studies.plan.cells import ARMS, FINAL_SEEDS, candidate, plan_stag
 from softlabel.studies.plan.export import export_planned
 from softlabel.studies.plan.result import Plan
 from softlabel.studies.plan.settings import PlanSettings
+from softlabel.studies.students import epochs
 from softlabel.studies.students.costs import seeds_cost, student_cost
 from softlabel.studies.students.taught_problem import ARTIFACT, TaughtProblem
 
@@ -26,7 +27,7 @@ class PlanStudy(Study[PlanSettings, Plan]):
         return plan_stages(self.settings)
 
     def cost(self, bundle: Bundle) -> float:
-        return student_cost(bundle)
+        return student_cost(bundle, self.settings.recipe.epochs)
 
     def expected_costs(self, results: StageResults) -> dict[str, float]:
         """Every bisection and every attempt of a confirmation counts, although most runs need fewer."""
@@ -35,15 +36,18 @@ class PlanStudy(Study[PlanSettings, Plan]):
         costs = {choice.name: sum(map(self.cost, choice.bundles(settings, StageResults())))}
         middle = math.sqrt(widths[0] * widths[-1])
         likely = {arm: candidate(settings, results, arm) or 0 for arm in ARMS} if results["ladder"] else {}
-        both = sum(likely.get(arm, middle) for arm in ARMS)
+        longer = epochs.training_length(settings.recipe, results).epochs / settings.recipe.epochs
+        both = longer * sum(likely.get(arm, middle) for arm in ARMS)
         seeds = {"ladder": settings.seeds, "bisect": settings.seeds, "confirm": settings.confirm, "final": FINAL_SEEDS}
         for stage in self.stages[1:]:
             kind = stage.name.split()[0]
+            if kind == epochs.STAGE:
+                continue  # how many there are is not known before
             if kind == "rival":
                 costs[stage.name] = seeds_cost(settings.seeds, BYTES * likely.get("soft", middle))
             else:
                 costs[stage.name] = seeds_cost(
-                    seeds.get(kind, settings.seeds), 2 * sum(widths) if kind == "ladder" else both
+                    seeds.get(kind, settings.seeds), 2 * longer * sum(widths) if kind == "ladder" else both
                 )
         return costs
 

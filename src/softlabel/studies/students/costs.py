@@ -11,9 +11,13 @@ OVERHEAD = 200.0  # of a bundle, in neurons
 FLOPS = 1e10  # floating-point operations per second, guessed before anything is measured
 
 
-def student_cost(bundle: Bundle) -> float:
-    """Cost of a bundle of students: their sizes, and something for the bundle itself."""
-    return OVERHEAD + sum(float(getattr(cell, "width", 1)) for cell in bundle.cells)
+def student_cost(bundle: Bundle, epochs: int) -> float:
+    """Cost of a bundle of students: their sizes, by how long they are trained, and something for the bundle itself.
+
+    epochs      of the recipe, which a cell may exceed
+    """
+    cells: Any = bundle.cells
+    return OVERHEAD + sum(float(cell.width) * (cell.epochs or epochs) / epochs for cell in cells)
 
 
 def seeds_cost(seeds: int, sizes: float) -> float:

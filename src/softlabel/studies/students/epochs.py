@@ -28,6 +28,21 @@ class TrainingLength:
     epochs: int
     cut_short: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"epochs": self.epochs, "cut_short": self.cut_short}
+
+
+def length_warning(lengths: Iterable[TrainingLength]) -> str | None:
+    """A sentence (without a full stop) where students were still getting better when their training ended."""
+    cut = [one.epochs for one in lengths if one.cut_short]
+    if not cut:
+        return None
+    return (
+        f"training was cut short: students still got better on validation rows when the number of epochs reached "
+        f"{max(cut):,}; set a larger number with `epochs`"
+    )
+
 
 def epoch_stages(recipe: Recipe) -> list[str]:
     """Names of the stages of the search, one for each doubling; none where the number is fixed."""

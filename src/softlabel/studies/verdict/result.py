@@ -13,7 +13,7 @@ from softlabel.lab.statistics import Estimate, Interval, crossed_mean, judge
 from softlabel.networks.softening import PROBABILITIES
 from softlabel.report.page import Page
 from softlabel.studies.pages import StudyResult
-from softlabel.studies.students.epochs import TrainingLength, training_length
+from softlabel.studies.students.epochs import TrainingLength, length_warning, training_length
 from softlabel.studies.students.recipe import CHOSEN, Arm, StudentCell
 from softlabel.studies.students.sizes import SizeComparison
 from softlabel.studies.verdict.cells import analyses, arm_scores, chosen_settings, look_name
@@ -208,13 +208,7 @@ class Verdict(StudyResult):
     @property
     def length_warning(self) -> str | None:
         """A sentence where students were still getting better when their training ended."""
-        cut = [one.epochs for one in self.lengths if one.cut_short]
-        if not cut:
-            return None
-        return (
-            f"training was cut short: students still got better on validation rows when the number of epochs reached "
-            f"{max(cut):,}; set a larger number with `epochs`"
-        )
+        return length_warning(self.lengths)
 
     @property
     def summary(self) -> list[str]:
@@ -244,7 +238,7 @@ class Verdict(StudyResult):
             "audit": self.facts.get("audit"),
             "theory": self.facts.get("theory"),
             "cross_test": {"folds": len(self.settings.fold_rows)} if self.settings.fold_rows else None,
-            "epochs": [{"epochs": one.epochs, "cut_short": one.cut_short} for one in self.lengths],
+            "epochs": [one.to_dict() for one in self.lengths],
             "columns": self.facts.get("columns", []),
             "warnings": self.warnings,
             "settings": self.settings.model_dump(mode="json"),

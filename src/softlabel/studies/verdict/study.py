@@ -1,6 +1,7 @@
 """Verdict as a study: settings, stages, result and page."""
 
 from softlabel.lab import Bundle, Facts, Stage, StageResults, Study
+from softlabel.studies.students import epochs
 from softlabel.studies.students.costs import seeds_cost, student_cost
 from softlabel.studies.verdict.cells import look_name, verdict_stages
 from softlabel.studies.verdict.result import Verdict
@@ -18,7 +19,7 @@ class VerdictStudy(Study[VerdictSettings, Verdict]):
         return verdict_stages(self.settings)
 
     def cost(self, bundle: Bundle) -> float:
-        return student_cost(bundle)
+        return student_cost(bundle, self.settings.recipe.epochs)
 
     def expected_costs(self, results: StageResults) -> dict[str, float]:
         """Every planned look counts, although an early one may decide."""
@@ -27,7 +28,8 @@ class VerdictStudy(Study[VerdictSettings, Verdict]):
         costs = {choice.name: sum(map(self.cost, choice.bundles(settings, StageResults())))}
         before = 0
         for look in settings.looks:
-            sizes = settings.width * len(settings.arms)
+            longer = epochs.training_length(settings.recipe, results).epochs / settings.recipe.epochs
+            sizes = longer * settings.width * len(settings.arms)
             costs[look_name(look)] = settings.fold_count * seeds_cost(look.seeds - before, sizes)
             before = look.seeds
         return costs

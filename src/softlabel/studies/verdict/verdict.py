@@ -161,6 +161,8 @@ def verdict(
     if not count:
         check_test_rows(problem)
     recipe = family.recipe(len(parts[0].train), options.epochs, options.batch_size, options.search_radius)
+    if count:  # every fold chooses
+        recipe = recipe.model_copy(update={"tuning_seeds": max(1, recipe.tuning_seeds // 2)})
     tested = np.concatenate([part.test.y for part in parts])
     class_rows = tuple(np.bincount(tested, minlength=len(problem.classes)).tolist())
     _log_expected_rows(metric, class_rows, options, seeds, count)
