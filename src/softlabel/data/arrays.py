@@ -67,7 +67,9 @@ def encode_classes(labels: np.ndarray, where: str) -> tuple[np.ndarray, tuple[st
         f"{where} has {counted(missing.sum(), 'missing value')} (first in row {np.argmax(missing) + 1}): "
         f"fill them in or remove these rows, for example with `leave_out` '{MISSING}'",
     )
-    values, codes = np.unique(labels.astype(str) if labels.dtype == object else labels, return_inverse=True)
+    labels = labels.astype(str) if labels.dtype == object else labels
+    labels = np.char.strip(labels) if labels.dtype.kind == "U" else labels
+    values, codes = np.unique(labels, return_inverse=True)
     require(len(values) >= 2, f"{where} has one class only ('{class_name(values[0])}'): two are needed")
     require(
         len(values) <= max(20, len(labels) // 2),

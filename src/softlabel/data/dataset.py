@@ -24,7 +24,8 @@ class Dataset:
 
     `frame` has the columns of a table as they were read, and `plans` say what each of them is. A table with text,
     categories, dates or missing values has no inputs yet, (n, 0): an encoder makes them once there are training rows to
-    learn from. `groups` and `times` (n,) are the entries of the columns that decide a split.
+    learn from. `groups` and `times` (n,) are the entries of the columns that decide a split, and `file_rows` (n,) the
+    rows of the file, of which some may have been left out.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Dataset:
     plans: "tuple[ColumnPlan, ...]" = ()
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
+    file_rows: np.ndarray | None = None
+    rows_in_file: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -170,21 +170,22 @@ def _from_table(data: str | Path, columns: _Columns, test: str | Path | None) ->
         "pass inputs and labels both as arrays",
     )
     raw = load_raw(data, label, drop=columns.left_out, roles=roles, labeled_only=columns.labeled_only)
-    file_rows, notes, warnings = len(raw), list(raw.notes), ()
+    rows, file_rows, notes, warnings = raw.file_rows, raw.rows_in_file, list(raw.notes), ()
+    assert rows is not None
+    test_count = 0
     if test is not None:
         test_rows, extra = load_test(local_path(test), label, raw, columns.left_out, roles)
         notes += extra
         raw, warnings = join_test(raw, test_rows)
+        test_count = len(test_rows)
+        rows = np.concatenate([rows, file_rows + np.arange(test_count)])
     ids = None
     if columns.id_column is not None:
         files = [local_path(file) for file in (data, test) if file is not None]
-        ids = np.concatenate([read_column(file, columns.id_column) for file in files])
-        require(
-            len(ids) == len(raw), f"`id_column` '{columns.id_column}' needs a label in every row: leave out '{MISSING}'"
-        )
+        ids = np.concatenate([read_column(file, columns.id_column) for file in files])[rows]
     shape, channels_last = image_layout(raw.image_shape)
     return _from_raw(
-        raw, file_rows=file_rows, test_file_rows=len(raw) - file_rows, ids=ids, image_shape=shape,
+        raw, rows=rows, file_rows=file_rows, test_file_rows=test_count, ids=ids, image_shape=shape,
         channels_last=channels_last, notes=tuple(notes), warnings=warnings,
         table=None if raw.is_plain else raw.frame, plans=raw.plans, groups=raw.groups, times=raw.times,
     )  # fmt: skip

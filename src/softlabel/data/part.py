@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softlabel.data.scaling import Scaler, norms
-from softlabel.errors import InputError, few, require
+from softlabel.errors import InputError, counted, few, require
 
 if TYPE_CHECKING:
     from softlabel.data.problem import Problem
@@ -96,22 +96,32 @@ class Part:
 
 def usable_part(problem: "Problem", name: str) -> Part:
     """A part of the split, if students can be trained and compared: every class must be in every part."""
-    for other, rows in problem.parts.items():
-        absent = np.setdiff1d(np.arange(len(problem.classes)), problem.y[rows])
-        if len(absent):
-            rare, count = problem.classes[absent[0]], np.count_nonzero(problem.y == absent[0])
-            remedy = f", or leave it out with `leave_out` '{rare}'" if len(problem.classes) > 2 else ""
-            few_rows = f"class '{rare}' has {count} row{'s' if count != 1 else ''}"
-            if problem.times is not None or problem.groups is not None:
-                way = "`time`" if problem.times is not None else "`group`"
-                raise InputError(f"'{problem.name}': {few_rows}, and {way} puts none into part {other}{remedy}")
-            raise InputError(
-                f"'{problem.name}': {few_rows}, too few for one in each part ({other} has none); collect more{remedy}"
-            )
+    everything = np.arange(len(problem.classes))
+    absent = {other: np.setdiff1d(everything, problem.y[rows]) for other, rows in problem.parts.items()}
+    if any(len(classes) for classes in absent.values()):
+        raise _absent_classes(problem, absent)
     part = Part(problem, name, problem.parts[name])
     varies = name != "train" or bool((part.X.min(axis=0) < part.X.max(axis=0)).any())
     require(varies, f"'{problem.name}' has only constant input columns: nothing can be learned from them")
     return part
+
+
+def _absent_classes(problem: "Problem", absent: dict[str, np.ndarray]) -> InputError:
+    """The error for classes that parts lack; `absent` has their numbers by part."""
+    rare = [problem.classes[k] for k in np.unique(np.concatenate(list(absent.values()))).tolist()]
+    part, classes = next((part, classes) for part, classes in absent.items() if len(classes))
+    first, count = problem.classes[classes[0]], int(np.count_nonzero(problem.y == classes[0]))
+    others = [name for name in rare if name != first]
+    why = f"too few for one in each part ({part} has none)"
+    remedy = "collect more"
+    if problem.times is not None or problem.groups is not None:
+        why = f"none of which {'`time`' if problem.times is not None else '`group`'} puts into the {part} part"
+        remedy = "split at random"
+    if others:
+        why += f", and parts lack rows of {few(others)}, too"
+    if len(problem.classes) - len(rare) >= 2:
+        remedy += f", or leave {'them' if others else 'it'} out with `leave_out` '{','.join(rare)}'"
+    return InputError(f"'{problem.name}': class '{first}' has {counted(count, 'row')}, {why}; {remedy}")
 
 
 def _slice_if_possible(rows: np.ndarray) -> np.ndarray | slice:

@@ -51,14 +51,15 @@ def load_table(
     table = read_table(path, label, drop)
     roles.check(table.columns, (), f"'{table.path}'")
     require(not roles.parting, f"'{path}' has no column names for `group` or `time`: use a .csv or .parquet file")
+    known, total = np.arange(len(table.labels)), len(table.labels)
     if labeled_only:
-        known = ~missing_labels(table.labels)
+        known = np.flatnonzero(~missing_labels(table.labels))
         table = replace(table, inputs=table.inputs[known], labels=table.labels[known])
     labels, classes = encode_labels(table)
     _check_finite(table)
     data = Dataset(
         table.path.name, table.inputs, labels, classes, {"train": slice(0, len(labels))}, table.image_shape,
-        table.columns, frame=_frame_of(table, roles),
+        table.columns, frame=_frame_of(table, roles), file_rows=known, rows_in_file=total,
     )  # fmt: skip
     if data.frame is None:
         return replace(data, notes=contradiction_notes(table.inputs, labels))
@@ -70,9 +71,10 @@ def _from_frame(path: Path, label: str | None, drop: list[str], roles: ColumnRol
     """A file whose columns have names."""
     frame, labels = read_labeled(path, label, drop)
     roles.check([*frame.columns, str(label), *drop], [str(label), *drop], f"'{path}'")
+    known, total = np.arange(len(labels)), len(labels)
     if labeled_only:
-        known = ~missing_labels(labels)
-        frame, labels = frame.filter(known), labels[known]
+        known = np.flatnonzero(~missing_labels(labels))
+        frame, labels = frame[known], labels[known]
     codes, classes = encode_classes(labels, f"'{path}': label '{label}'")
     groups = None if roles.group is None else as_text(frame[roles.group], path).fill_null("").to_numpy()
     times = None if roles.time is None else time_values(frame[roles.time], f"'{path}'")
@@ -81,7 +83,7 @@ def _from_frame(path: Path, label: str | None, drop: list[str], roles: ColumnRol
     notes = inputs.notes + (contradiction_notes(inputs.X, codes) if inputs.table is None else ())
     return Dataset(
         path.name, inputs.X, codes, classes, {"train": slice(0, len(codes))}, columns=inputs.columns, notes=notes,
-        frame=frame, plans=inputs.plans, groups=groups, times=times,
+        frame=frame, plans=inputs.plans, groups=groups, times=times, file_rows=known, rows_in_file=total,
     )  # fmt: skip
 
 

@@ -191,10 +191,36 @@ def test_labels_softmaxed_twice(tmp_path, sure):
 
 
 def test_collapsed_labels(tmp_path):
-    frame, p, _ = made()
+    frame, _, _ = made()
     finding = only(examine(tmp_path, frame, np.tile([0.5, 0.3, 0.2], (200, 1))), "collapsed labels")
     assert finding.evidence["share of rows labeled 'cat'"] == 1.0
-    assert only(examine(tmp_path, frame, 0.2 * p + [0.8, 0, 0]), "collapsed labels")
+    noise = 0.1 * np.random.default_rng(2).random((200, 1)) * [-1, 0.5, 0.5]
+    finding = only(examine(tmp_path, frame, np.array([0.8, 0.1, 0.1]) + noise), "collapsed labels")
+    assert finding.evidence["largest range of a class probability"] > 0.05
+    assert 0.4 < finding.evidence["AUC"] < 0.6
+
+
+def test_labels_that_name_one_class_but_rank_rows_are_shifted(tmp_path):
+    frame, p, _ = made()
+    finding = only(examine(tmp_path, frame, 0.2 * p + [0.8, 0, 0]), "labels shifted toward one class")
+    assert finding.evidence["its mean probability"] > finding.evidence["its share in the data"] + 0.05
+    assert finding.evidence["AUC"] > 0.8
+
+
+@pytest.mark.parametrize("ranks", [True, False])
+def test_a_good_teacher_of_a_rare_class_has_not_collapsed(tmp_path, ranks):
+    """It predicts the rare class, 4% of the rows, for none of them, because no row is likelier to have it than not."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(1500).round(6)
+    p = expit(1.1 * x - 3.6)
+    p[p > 0.45] = 0.45
+    sick = rng.random(1500) < p
+    assert 0.02 < sick.mean() < 0.06
+    frame = pl.DataFrame({"x": x, "kind": np.where(sick, "sick", "well")})
+    labels = pl.DataFrame({"p_sick": p, "p_well": 1 - p})
+    result = examine(tmp_path, frame, labels if ranks else labels[rng.permutation(1500)])
+    expected = ["imbalanced classes"] if ranks else ["collapsed labels", "imbalanced classes"]
+    assert [finding.name for finding in result.findings] == expected
 
 
 def test_hard_labels(tmp_path):

@@ -12,9 +12,11 @@ from softlabel.studies.doctor import doctor
 from softlabel.studies.doctor.runs import ledger_groups
 from softlabel.studies.doctor.signatures import OPEN, examine_group
 from softlabel.studies.run import Execution
+from softlabel.studies.students.families.two_layer import calibrated
+from softlabel.studies.students.measures import measured
 from softlabel.studies.students.recipe import Recipe, StudentCell
 from softlabel.studies.students.taught_problem import TaughtProblem
-from softlabel.studies.students.training import course_numbers, measure_students, train_cells
+from softlabel.studies.students.training import course_numbers, train_cells
 from softlabel.studies.verdict import verdict
 from softlabel.teachers.predictions import TeacherPredictions
 from tests.lab.toys import run_study, toy
@@ -50,9 +52,9 @@ def write_run(run_dir, digits, settings, seeds=3, study="verdict"):
     tried = [cell for cell in cells if cell.stage == "choose"]
     taken = [cell for cell in cells if cell.stage != "choose"]
     cells = (*tried, *taken)
-    for measured in [one for part in (tried, taken) if part for one in train_cells(problem, RECIPE, part)]:
-        numbers, _ = measure_students(problem, measured, "accuracy", "validation")
-        results.append(CellResult(numbers | {"validation": numbers["metric"]} | course_numbers(measured)))
+    for one in [one for part in (tried, taken) if part for one in train_cells(problem, RECIPE, part)]:
+        numbers, _ = measured(problem, calibrated(problem, one), "accuracy", "validation")
+        results.append(CellResult(numbers | {"validation": numbers["metric"]} | course_numbers(one)))
     run_dir.mkdir()
     error = {"accuracy": float((digits[1].argmax(1) == digits[0].y).mean())}
     with Ledger(run_dir / "ledger.sqlite") as ledger:
@@ -147,16 +149,22 @@ def test_a_finished_verdict(tmp_path, digits):
     assert not names(result) & {SHORT, "learning rate too large", "dead neurons", "failed work", "radius too small"}
     assert "of verdict" in result.examined[0]
     assert not [one for one in result.findings if one.name == "unfinished run"]
-    with Ledger(tmp_path / "run" / "ledger.sqlite") as ledger:
-        ledger._db.execute("DELETE FROM outcomes WHERE bundle IN (SELECT key FROM bundles WHERE stage != 'choose')")
-        ledger._db.execute("DELETE FROM bundles WHERE stage != 'choose'")
+    for lost, stage in (("stage LIKE 'look at%'", "look at 2 seeds"), ("stage != 'choose'", "epochs ×2")):
+        forget(tmp_path / "run", lost)
+        (finding,) = [one for one in doctor(tmp_path / "run").findings if one.name == "unfinished run"]
+        assert finding.severity == "hint"
+        assert finding.where["stage"] == stage
+        assert finding.remedy == "rerun the same command: softlabel verdict digits"
+
+
+def forget(run_dir, lost) -> None:
+    """Remove the bundles of some stages from a ledger, as if the run had been interrupted before them."""
+    with Ledger(run_dir / "ledger.sqlite") as ledger:
+        ledger._db.execute(f"DELETE FROM outcomes WHERE bundle IN (SELECT key FROM bundles WHERE {lost})")
+        ledger._db.execute(f"DELETE FROM bundles WHERE {lost}")
         ledger._db.execute(
             "DELETE FROM checksums WHERE of LIKE 'bundle %' AND substr(of, 8) NOT IN (SELECT key FROM bundles)"
         )
-    (finding,) = [one for one in doctor(tmp_path / "run").findings if one.name == "unfinished run"]
-    assert finding.severity == "hint"
-    assert finding.where["stage"].startswith("look at")
-    assert finding.remedy == "rerun the same command: softlabel verdict digits"
 
 
 def test_failed_bundles_are_reported_with_their_reasons(tmp_path):
@@ -272,9 +280,9 @@ def examined(data, seed, width, epochs, learning_rate, seeds=3):
     settings = SOME | {"width": width, "learning_rate": learning_rate}
     cells = [StudentCell(**settings, seed=one) for one in range(seeds)]  # type: ignore[arg-type]
     rows = []
-    for measured in train_cells(problem, Recipe(epochs=epochs, batch_size=64), cells):
-        numbers, _ = measure_students(problem, measured, "accuracy", "validation")
-        rows.append(measured.cell.model_dump() | numbers | {"validation": 1.0} | course_numbers(measured))
+    for one in train_cells(problem, Recipe(epochs=epochs, batch_size=64), cells):
+        numbers, _ = measured(problem, calibrated(problem, one), "accuracy", "validation")
+        rows.append(one.cell.model_dump() | numbers | {"validation": 1.0} | course_numbers(one))
     (group,) = ledger_groups(rows, "cosine")
     return {one.name: one for one in examine_group(group, wider=0.0)}, group
 

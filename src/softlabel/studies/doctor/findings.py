@@ -21,6 +21,7 @@ NAMES = (
     "neither probabilities nor logits",
     "softmaxed twice",
     "collapsed labels",
+    "labels shifted toward one class",
     "label among the inputs",
     "one column tells the label",
     "rows in two splits",

@@ -13,6 +13,10 @@ Probabilities that went through a second softmax are p = softmax(r) with 0 ≤ r
 
 They are reported if every r is in [0, 1], and r predicts the labels of the data better than p by 3 standard deviations
 of the mean log-likelihood.
+
+Labels that name one class for nearly every row, although the data have others, have collapsed if they also rank rows no
+better than chance (AUC). A good teacher of a rare class predicts it for few rows or none; its labels are shifted only
+if the mean probability of the other class is above its share by more than 5 points.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,8 +32,9 @@ from softlabel.studies.doctor.matching import as_written, class_numbers, matchin
 from softlabel.studies.doctor.orders import Order, possible_orders
 from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
 from softlabel.teachers.agreement import COLLAPSED, DEVIATIONS, FEWEST_ROWS
-from softlabel.teachers.audit import HARD_ENTROPY, HARD_PROBABILITY, NEARLY_ALL
+from softlabel.teachers.audit import HARD_ENTROPY, HARD_PROBABILITY, NEARLY_ALL, SHIFTED
 from softlabel.teachers.predictions import TeacherPredictions
+from softlabel.teachers.ranking import ranking
 
 SURE, BETTER_ROWS, BETTER_CLASSES = 5.0, 0.05, 0.1
 SAME = 1e-3
@@ -90,18 +95,32 @@ class _LabelFile:
         return Finding("probabilities given as logits", "mistake", self.where, evidence, remedy)
 
     def collapsed(self) -> Finding | None:
-        """Labels that are the same for nearly every row."""
+        """Labels that name one class for nearly every row: without information, or shifted toward this class."""
         shares = np.bincount(self.predicted, minlength=self.p.shape[1]) / len(self.p)
         actual = np.bincount(self.truth[self.known], minlength=self.p.shape[1]) / max(1, len(self.known))
         most = int(shares.argmax())
-        same = len(self.p) > 1 and float(np.ptp(self.p, axis=0).max()) < SAME
-        if not same and not shares[most] > NEARLY_ALL >= actual[most]:
+        widest = float(np.ptp(self.p, axis=0).max())
+        same = len(self.p) > 1 and widest < SAME
+        if not same and not (len(self.known) and shares[most] > NEARLY_ALL >= actual[most]):
             return None
         evidence = {f"share of rows labeled '{self.sheet.classes[most]}'": float(shares[most]),
                     "its share in the data": float(actual[most]),
-                    "largest range of a class probability": float(np.ptp(self.p, axis=0).max())}  # fmt: skip
-        remedy = "the teacher predicts the same for every row: query it again on inputs scaled as in its training"
-        return Finding("collapsed labels", "mistake", self.where, evidence, remedy)
+                    "largest range of a class probability": widest}  # fmt: skip
+        area, ranks = ranking(self.p[self.known], self.truth[self.known])
+        if same or not ranks:
+            evidence["AUC"] = area
+            what = "are the same for every row" if same else "rank rows no better than chance"
+            remedy = f"the labels {what}: query the teacher again on these rows, with inputs scaled as in its training"
+            return Finding("collapsed labels", "mistake", self.where, evidence, remedy)
+        mean = float(self.p[:, most].mean())
+        if mean - actual[most] <= SHIFTED:
+            return None
+        evidence |= {"its mean probability": mean, "AUC": area}
+        remedy = (
+            "the labels rank rows, but give too much probability to this class: query a teacher that was trained with "
+            "the class shares of these data and without class weights"
+        )
+        return Finding("labels shifted toward one class", "mistake", self.where, evidence, remedy, mean - actual[most])
 
     def hard(self) -> Finding | None:
         """Labels with hardly any uncertainty."""

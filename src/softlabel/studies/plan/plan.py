@@ -197,7 +197,7 @@ def _checked(
         family.check(width, problem)
     _check_target(accuracy, frequent)
     check_count(seeds, "seeds", least=3, most=MAX_SEEDS)
-    require(0.5 < options.share < 1, f"share must lie between 0.5 and 1, got {options.share}")
+    require(0.5 < options.share < 1, f"share must lie between 0.5 and 1 (both excluded), got {options.share}")
     require(0.5 < options.confidence < 1, f"confidence must lie between 0.5 and 1, got {options.confidence}")
     check_count(options.bisections, "bisections", least=0, most=100)
     check_training(options.epochs, options.batch_size)

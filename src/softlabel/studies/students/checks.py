@@ -8,7 +8,6 @@ import numpy as np
 
 from softlabel.data.problem import Problem
 from softlabel.errors import InputError, require
-from softlabel.studies.students.sizes import SizeComparison
 from softlabel.teachers.predictions import call_milliseconds
 
 MIN_TEST_ROWS = 20
@@ -37,12 +36,6 @@ def check_width(width: int, problem: Problem) -> None:
         f"a student of {width:,} neurons has {numbers:,} weights, more than the maximum of {MAX_PARAMETERS:,}; "
         "choose a smaller `width`",
     )
-
-
-def student_size(width: int, problem: Problem, teacher: int | None) -> SizeComparison:
-    """Parameters of a two-layer student of this width with biases, compared with the teacher's."""
-    outputs = 1 if len(problem.classes) == 2 else len(problem.classes)
-    return SizeComparison(width * (problem.X.shape[1] + 1 + outputs) + outputs, teacher)
 
 
 def latency(predict: Callable[[np.ndarray], Any], inputs: np.ndarray) -> dict[str, float]:

@@ -11,7 +11,7 @@ from scipy.special import expit, log_softmax
 from softlabel.networks import Student, TrainingOptions, TwoLayer, train_students
 from softlabel.networks.losses import Labels
 from softlabel.networks.pgd import count_steps
-from softlabel.studies.students.measures import TINY, probability_metrics
+from softlabel.studies.students.measures import TINY
 from softlabel.studies.students.recipe import Recipe, StudentCell
 from softlabel.studies.students.taught_problem import TaughtProblem
 
@@ -155,14 +155,6 @@ def probabilities(logits: np.ndarray) -> np.ndarray:
     """The same as probabilities."""
     z = logits.astype(np.float64)
     return np.stack([expit(-z), expit(z)], axis=1) if z.ndim == 1 else np.exp(log_softmax(z, axis=1))
-
-
-def measure_students(
-    problem: TaughtProblem, measured: Measured, metric: str, part: str
-) -> tuple[dict[str, Any], np.ndarray]:
-    """Metrics of one student on a part before its calibration, and its scores by example (n,)."""
-    rows = problem.part(part)
-    return probability_metrics(probabilities(measured.network.logits(rows.X)), rows, metric)
 
 
 def course_numbers(measured: Measured) -> dict[str, Any]:

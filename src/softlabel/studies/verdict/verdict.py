@@ -32,6 +32,7 @@ from softlabel.teachers.rows import QueryRows, unlabeled_rows
 from softlabel.teachers.sources import TeacherOptions
 
 THEORY_ERROR = 0.1
+SEEDS = 40
 MIN_EQUIVALENCE = 1e-3
 log = logging.getLogger("softlabel")
 
@@ -89,7 +90,7 @@ def verdict(
     student: Any = "two-layer",
     width: int | None = None,
     metric: str = "accuracy",
-    seeds: int = 40,
+    seeds: int = SEEDS,
     seed: int = 0,
     out: str | Path | None = None,
     options: VerdictOptions | None = None,
@@ -165,7 +166,7 @@ def verdict(
         recipe = recipe.model_copy(update={"tuning_seeds": max(1, recipe.tuning_seeds // 2)})
     tested = np.concatenate([part.test.y for part in parts])
     class_rows = tuple(np.bincount(tested, minlength=len(problem.classes)).tolist())
-    _log_expected_rows(metric, class_rows, options, seeds, count)
+    _log_expected_rows(metric, class_rows, options, count)
     folds = [_source(part, teacher, family, seed, options) for part in parts]
     more: tuple[Arm, ...] = ("augmented",) if options.augment > 0 else ("transfer",)
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(more if folds[0].unlabeled is not None else ()))
@@ -230,12 +231,12 @@ def _rows_without_labels(problem: Problem, options: VerdictOptions, seed: int) -
     return rows.take(new)
 
 
-def _log_expected_rows(metric: str, class_rows: Sequence[int], options: VerdictOptions, seeds: int, folds: int) -> None:
+def _log_expected_rows(metric: str, class_rows: Sequence[int], options: VerdictOptions, folds: int) -> None:
     """Log what the test rows are likely to decide, before anything is trained.
 
     folds       in which every row is tested; 0 for one test part
     """
-    failure = max(look.failure for look in planned_looks(seeds, options.confidence))
+    failure = max(look.failure for look in planned_looks(SEEDS, options.confidence))
     expected = expected_rows(metric, class_rows, options.equivalence, failure, folds or None)
     if expected is None:
         log.info(

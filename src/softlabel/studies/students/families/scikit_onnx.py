@@ -23,7 +23,6 @@ def classifier_onnx(model: Any, inputs: int, temperature: float) -> "ModelProto"
 
     nodes, constants, imports = _outputs(model, inputs)
     values = {"smallest": [SMALLEST], "temperature": [temperature], "zero": [0.0]}
-    constants += [numpy_helper.from_array(np.array(v, dtype=np.float32), f"{k}_constant") for k, v in values.items()]
     source = "logits_of_trees"
     if nodes[-1].output[0] == "probabilities_of_model":
         nodes.append(helper.make_node("Max", ["probabilities_of_model", "smallest_constant"], ["clipped"]))
@@ -36,6 +35,12 @@ def classifier_onnx(model: Any, inputs: int, temperature: float) -> "ModelProto"
         helper.make_node("Div", [source, "temperature_constant"], ["calibrated_logits"]),
         helper.make_node("Softmax", ["calibrated_logits"], ["probabilities"], axis=1),
         helper.make_node("ArgMax", ["calibrated_logits"], ["label"], axis=1, keepdims=0),
+    ]
+    used = {name.removesuffix("_constant") for node in nodes for name in node.input}
+    constants += [
+        numpy_helper.from_array(np.array(value, dtype=np.float32), f"{name}_constant")
+        for name, value in values.items()
+        if name in used
     ]
     graph = helper.make_graph(
         nodes, "student", [helper.make_tensor_value_info("inputs", TensorProto.FLOAT, ["batch", inputs])],
