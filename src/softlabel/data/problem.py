@@ -262,9 +262,12 @@ class Problem(HasPixels):
         return len(self.y)
 
     def __str__(self) -> str:
-        sizes = ", ".join(f"{len(rows):,} {part}" for part, rows in self.parts.items())
+        return self.described("rows: " + ", ".join(f"{len(rows):,} {part}" for part, rows in self.parts.items()))
+
+    def described(self, rows: str) -> str:
+        """The problem in a line; `rows` says how its rows are used."""
         classes = ", ".join(self.classes) if len(self.classes) <= 10 else f"{len(self.classes)} of them"
-        return f"{self.name}: {self.X.shape[1]} inputs, classes {classes}; rows: {sizes}; {self.scaler}"
+        return f"{self.name}: {self.X.shape[1]} inputs, classes {classes}; {rows}; {self.scaler}"
 
     def __repr__(self) -> str:
         return f"<Problem {self}>"

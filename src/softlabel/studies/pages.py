@@ -73,6 +73,19 @@ def teacher_costs(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def column_tables(facts: Mapping[str, Any]) -> list[Table]:
+    """What was done to every column of a table; none where columns have no names."""
+    columns = facts.get("columns") or []
+    if not columns:
+        return []
+    rows: list[list[Cell | str]] = [
+        [one["column"], "left out: " + one["done"] if one["kind"] == "dropped" else one["done"], str(one["features"])]
+        for one in columns
+    ]
+    about = "Decided from types and values, learned from training rows; part of every exported student."
+    return [Table("The columns", about, ["column", "what was done", "inputs"], rows)]
+
+
 def signed(value: float) -> str:
     """A difference with one digit and a real minus sign."""
     return f"{value:+.1f}".replace("-", "−")

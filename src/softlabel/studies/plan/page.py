@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from softlabel.lab.statistics import Estimate
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.pages import interval_cell, sorted_remarks
+from softlabel.studies.pages import column_tables, interval_cell, sorted_remarks
 from softlabel.studies.plan.answer import advice, costs, lead, picture, promise
 from softlabel.studies.plan.cells import ARMS, tuned_widths
 from softlabel.studies.plan.quantize import quantized_bytes
 from softlabel.studies.plan.search import ATTEMPTS
+from softlabel.studies.students.epochs import epoch_lines
 
 if TYPE_CHECKING:
     from softlabel.studies.plan.result import Plan
@@ -27,7 +28,7 @@ def plan_page(plan: "Plan") -> Page:
         answer=[lead(plan), *promise(plan)],
         tables=[_plan_table(plan)],
         charts=[_plan_chart(plan)],
-        extra_tables=[_curve_table(plan)],
+        extra_tables=[_curve_table(plan), *column_tables(plan.facts)],
         method=_method(plan),
         settings=settings.model_dump(mode="json"),
         picture=picture(plan),
@@ -160,9 +161,11 @@ def _method(plan: "Plan") -> list[str]:
     settings, recipe = plan.settings, plan.settings.recipe
     tuned = " and ".join(str(width) for width in tuned_widths(settings))
     tried = len(settings.family.choices(recipe, "hard"))
+    used = recipe.model_copy(update={"epochs": plan.length.epochs})
     lines = [
-        f"Students: {settings.student}, {settings.family.method(recipe)}; the same for both arms. Settings ({tried} in "
-        f"each arm) were chosen on validation rows at width {tuned}; other widths take those of the nearer one.",
+        f"Students: {settings.student}, {settings.family.method(used)}; the same for both arms. Settings ({tried} in "
+        f"each arm) were chosen on validation rows at width {tuned}; other widths take those of the nearest one.",
+        *epoch_lines(recipe, [plan.length]),
         f"Search: widths {', '.join(map(str, settings.widths))}, {settings.seeds} seeds each, then bisection. A width "
         f"passes where the lower tolerance limit (share {settings.share:.0%}) of its accuracies reaches the target.",
     ]

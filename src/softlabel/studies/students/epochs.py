@@ -44,6 +44,18 @@ def length_warning(lengths: Iterable[TrainingLength]) -> str | None:
     )
 
 
+def epoch_lines(recipe: Recipe, lengths: Sequence[TrainingLength]) -> list[str]:
+    """How the number of epochs was chosen, for a page."""
+    if not recipe.doublings:
+        return []
+    numbers = sorted({one.epochs for one in lengths})
+    used = f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}, depending on the fold"
+    return [
+        f"Epochs: beginning with {recipe.epochs:,}, doubled as long as an arm gained more than "
+        f"{100 * LEAST_GAIN:g} points and its standard error on validation rows; the same for all arms ({used})."
+    ]
+
+
 def epoch_stages(recipe: Recipe) -> list[str]:
     """Names of the stages of the search, one for each doubling; none where the number is fixed."""
     return [f"{STAGE} ×{2**k}" for k in range(1, recipe.doublings + 1)]

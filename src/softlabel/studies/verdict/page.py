@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from softlabel.lab.cross_test import METHOD as CROSS_TEST_METHOD
 from softlabel.lab.sequential import METHOD
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.pages import interval_cell, sorted_remarks
+from softlabel.studies.pages import column_tables, interval_cell, sorted_remarks
+from softlabel.studies.students.epochs import epoch_lines
 from softlabel.studies.verdict.answer import advice, costs, lead, picture
 from softlabel.studies.verdict.sentences import ARM_NAMES
 
@@ -35,7 +37,7 @@ def verdict_page(verdict: "Verdict") -> Page:
         answer=[lead(verdict), *remarks[:undecided]],
         tables=[_arms_table(verdict), *_audit_tables(verdict)],
         charts=[_verdict_chart(verdict)],
-        extra_tables=[_comparison_table(verdict)] if verdict.comparisons else [],
+        extra_tables=[*([_comparison_table(verdict)] if verdict.comparisons else []), *column_tables(verdict.facts)],
         method=_method(verdict),
         settings=settings.model_dump(mode="json"),
         picture=picture(verdict),
@@ -135,14 +137,29 @@ def _method(verdict: "Verdict") -> list[str]:
     looks = ", ".join(f"{look.seeds} (may fail with {look.failure:.4f})" for look in settings.looks)
     return [
         f"Students {settings.family.phrase(settings.width)}: {settings.family.method(recipe)}; the same for every arm.",
+        *epoch_lines(recipe, verdict.lengths),
         f"Choice: {count} settings per arm ({settings.family.tuned}), by mean {settings.metric} on validation rows "
         f"over {recipe.tuning_seeds} separate seeds.",
         "Test: fresh seeds, the same for every arm; test rows are read once, after the choice. Four seeds at a "
         "time share the order of their batches.",
+        *_fold_lines(verdict),
         f"Sequential method: {METHOD}. Looks at {looks}: all intervals together fail with probability "
         f"{1 - settings.confidence:.3g} at most, if the gaps of seeds are roughly normal; where a few seeds fail "
         "completely, more often.",
-        "Intervals combine seeds and test rows: two-way random effects, a Student interval for each, in quadrature. "
-        "Training rows and the choice of settings are fixed.",
+        "Intervals combine seeds and test rows: two-way random effects, a Student interval for each, in quadrature."
+        + ("" if settings.fold_rows else " Training rows and the choice of settings are fixed."),
         f"'No difference' means that the interval lies within ±{settings.equivalence:g} points.",
+    ]
+
+
+def _fold_lines(verdict: "Verdict") -> list[str]:
+    """How every row is tested, where it is."""
+    rows = verdict.settings.fold_rows
+    if not rows:
+        return []
+    return [
+        f"Cross-testing: the {sum(rows):,} rows are divided into {len(rows)} folds. Students, settings and a teacher "
+        "that is trained here know nothing of the rows of the fold that tests them: they come from the other folds. "
+        "The tables show the settings and the teacher of the first fold.",
+        f"Error of rows: {CROSS_TEST_METHOD}.",
     ]

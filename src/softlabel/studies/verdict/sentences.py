@@ -49,17 +49,18 @@ def summary(verdict: "Verdict") -> list[str]:
 
 
 def _what_would_decide(verdict: "Verdict") -> str:
-    at = verdict.analysis
+    at, settings = verdict.analysis, verdict.settings
+    rows = "rows" if settings.fold_rows else "test rows"
     if at.rows is not None:
         return (
-            f"More seeds would not decide it: the choice of {verdict.settings.test_rows:,} test rows alone leaves "
+            f"More seeds would not decide it: the choice of {settings.test_rows:,} {rows} alone leaves "
             f"±{at.examples:.2f} points open, as measured by {verdict.runs} seeds; if gap and spread stay as they are, "
-            f"deciding takes at least {at.rows:,} test rows and {at.seeds:,} seeds."
+            f"deciding takes at least {at.rows:,} {rows} and {at.seeds:,} seeds."
         )
     assert at.needed is not None
     return (
         f"If gap and spread stay as they are, {at.needed} seeds would decide, {at.needed - verdict.runs} more; the "
-        f"test rows are enough for that (their choice leaves ±{at.examples:.2f} points open)."
+        f"{rows} are enough for that (their choice leaves ±{at.examples:.2f} points open)."
     )
 
 

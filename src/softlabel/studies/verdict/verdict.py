@@ -167,13 +167,14 @@ def verdict(
     tested = np.concatenate([part.test.y for part in parts])
     class_rows = tuple(np.bincount(tested, minlength=len(problem.classes)).tolist())
     _log_expected_rows(metric, class_rows, options, count)
+    about = problem.described(f"{len(problem):,} rows in {count} folds") if count else str(problem)
     folds = [_source(part, teacher, family, seed, options) for part in parts]
     more: tuple[Arm, ...] = ("augmented",) if options.augment > 0 else ("transfer",)
     arms: tuple[Arm, ...] = ("hard", "soft", "smooth", *(more if folds[0].unlabeled is not None else ()))
 
     def settings_of(source: str, title: str) -> VerdictSettings:
         return VerdictSettings(
-            source=source, data=str(problem), teacher=title, arms=arms, width=width, metric=metric,
+            source=source, data=about, teacher=title, arms=arms, width=width, metric=metric,
             equivalence=options.equivalence, confidence=options.confidence, seeds=seeds, seed=seed,
             class_rows=class_rows, fold_rows=tuple(len(part.test) for part in parts) if count else (), recipe=recipe,
             student=family.name,

@@ -43,7 +43,8 @@ def customers(rows=240) -> pl.DataFrame:
 
 def teacher(table: pl.DataFrame) -> np.ndarray:
     """Probability of leaving."""
-    return expit((table["age"].fill_null(40).to_numpy() - 40) / 8 + (table["city"] == "north").fill_null(False))
+    age, north = table["age"].fill_null(40).to_numpy(), table["city"].fill_null("").to_numpy() == "north"
+    return expit((age - 40) / 8 + north)
 
 
 def ask(student, out, execution):
