@@ -5,16 +5,12 @@ import torch
 
 from softlabel.studies.students import folds
 
+FEW_ROWS = folds.FEW_ROWS
 torch.set_num_threads(1)
-
-
-@pytest.fixture(autouse=True)
-def one_test_part(request, monkeypatch):
-    """Small data have one test part unless a test asks for folds, or for the default (`default_folds`)."""
-    if "default_folds" not in request.fixturenames:
-        monkeypatch.setattr(folds, "FEW_ROWS", 0)
+folds.FEW_ROWS = 0  # small data have one test part unless a test asks for folds
 
 
 @pytest.fixture
-def default_folds():
+def default_folds(monkeypatch):
     """Small data are tested in folds, as they are for users."""
+    monkeypatch.setattr(folds, "FEW_ROWS", FEW_ROWS)

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,8 @@ import pytest
 from scipy.special import expit
 
 import softlabel as sl
-from softlabel.lab import Ledger
+from softlabel.lab import ArtifactStore, Ledger
+from softlabel.studies.students.taught_problem import TaughtProblem
 from tests.lab.toys import contents
 from tests.studies.students.quick import comparable
 
@@ -19,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 PATIENCE = 300  # seconds after which a run that hangs is interrupted
-FAMILIES = {
+FAMILIES: dict[str, dict[str, Any]] = {
     "two-layer": {"epochs": 2, "batch_size": 64, "cross_test": 0},
     "tree": {"cross_test": 0},
     "boosted-trees": {"cross_test": 2},
@@ -121,4 +123,7 @@ def test_a_killed_worker_changes_no_bit(tmp_path, student, cluster, bounded):
     assert contents(tmp_path / "dask") == expected
     assert comparable(result.to_dict()) == comparable(serial.to_dict())
     with Ledger(tmp_path / "dask" / "ledger.sqlite", read_only=True) as ledger:
-        assert len(ledger.meta("artifacts")) == max(1, FAMILIES[student]["cross_test"])
+        keys = ledger.meta("artifacts").values()
+    problems = [TaughtProblem.from_arrays(ArtifactStore(tmp_path / "dask").arrays(key)) for key in keys]
+    assert len(problems) == max(1, FAMILIES[student]["cross_test"])
+    assert all(problem.encoder is not None for problem in problems)
