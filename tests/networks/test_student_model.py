@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softlabel.data import load
 from softlabel.data.scaling import SCALES, Scaler
 from softlabel.errors import InputError
 from softlabel.networks.student_model import FORMAT, StudentModel, _fingerprint
@@ -166,3 +167,17 @@ def test_a_cut_file_is_one_line(tmp_path):
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(InputError, match="cannot be read"):
         StudentModel.load(path)
+
+
+def test_an_array_with_gaps_is_encoded_by_position():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    X[rng.random((60, 3)) < 0.2] = np.nan
+    problem = load((X, rng.integers(0, 2, 60)))
+    network = TwoLayer.initialized("he", width=4, inputs=problem.X.shape[1])
+    model = StudentModel(network, problem.scaler, problem.classes, encoder=problem.encoder)
+    assert problem.X.shape[1] == 6
+    np.testing.assert_array_equal(model.logits(X), model.logits(problem.X))
+    np.testing.assert_array_equal(model.logits(X), model.logits(problem.table))
+    with pytest.raises(InputError, match="a frame with the columns 1, 2, 3, or 6 input columns of encoded numbers"):
+        model.logits(X[:, :2])

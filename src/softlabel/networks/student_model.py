@@ -14,8 +14,9 @@ from scipy.special import expit, softmax
 from torch import Tensor
 
 from softlabel.data.encoding import TableEncoder
-from softlabel.data.encoding.raw import checked_encoder, encoded_rows, has_columns
+from softlabel.data.encoding.raw import checked_encoder, encoded_rows, has_columns, is_raw_array
 from softlabel.data.scaling import Scaler
+from softlabel.data.user_frames import as_polars
 from softlabel.errors import InputError, few, require
 from softlabel.networks.softening import UNCHANGED, Softening
 from softlabel.networks.two_layer import TENSORS, TwoLayer
@@ -120,13 +121,15 @@ class StudentModel:
         ----------
         inputs : array-like of shape (n, d), or frame
             Raw inputs. With an encoder: a polars or pandas frame or a dictionary with the raw columns, in any order
-            (other columns are ignored), or an array of rows that the encoder has encoded.
+            (other columns are ignored), an array of them in their order, or an array of rows that are encoded.
 
         Returns
         -------
         ndarray of shape (n,) or (n, K)
             One logit per row for two classes (positive for the second class), K logits for more.
         """
+        if self.encoder is not None and is_raw_array(self.encoder, inputs):
+            inputs = as_polars(inputs, self.encoder.columns)
         table = encoded_rows(self.encoder, inputs) if self.encoder and has_columns(inputs) else np.asarray(inputs)
         expected, numbers = f"{self.network.inputs} input columns", True
         if self.encoder is not None:

@@ -23,6 +23,14 @@ def has_columns(inputs: Any) -> bool:
     return rows or hasattr(inputs, "columns") or isinstance(inputs, Mapping)
 
 
+def is_raw_array(encoder: "TableEncoder", inputs: Any) -> bool:
+    """Whether the inputs are an array with the raw columns rather than with encoded ones."""
+    shape = getattr(inputs, "shape", ())
+    if has_columns(inputs) or len(shape) != 2 or shape[1] != len(encoder.columns):
+        return False
+    return shape[1] != len(encoder.features) or np.asarray(inputs).dtype.kind not in "biuf"
+
+
 def raw_frame(inputs: Any, columns: Sequence[str], where: str = "the table") -> "polars.DataFrame":
     """These columns, in this order, of a polars or pandas frame, a dictionary of columns, or a list of dictionaries.
 

@@ -46,7 +46,8 @@ class PlanOptions:
     rival : bool, default=True
         Whether to train the hard-label rival with 8-bit weights of the same size in bytes.
     epochs, batch_size : int, optional
-        Passes over the training rows, and rows per step. Default: chosen from the number of training rows.
+        Passes over the training rows, and rows per step. Default: chosen from the number of training rows, and doubled
+        as long as students get better by it on validation rows.
     search_radius : bool, default=False
         Whether to choose a radius of the papers' projection as well.
     teacher : TeacherOptions, optional

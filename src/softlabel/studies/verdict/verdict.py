@@ -23,7 +23,7 @@ from softlabel.studies.students.families import StudentFamily, check_travels, fa
 from softlabel.studies.students.folds import fold_count
 from softlabel.studies.students.images import EPOCHS, image_problem, teacher_source
 from softlabel.studies.students.preparation import AuditedTeacher, ProblemSource, prepared_run
-from softlabel.studies.students.recipe import Arm, check_training
+from softlabel.studies.students.recipe import Arm, Recipe, check_training
 from softlabel.studies.students.sizes import SizeComparison
 from softlabel.studies.verdict.result import Verdict
 from softlabel.studies.verdict.settings import VerdictSettings
@@ -161,9 +161,7 @@ def verdict(
     parts = problem.folds(count, seed) if count else (problem,)
     if not count:
         check_test_rows(problem)
-    recipe = family.recipe(len(parts[0].train), options.epochs, options.batch_size, options.search_radius)
-    if count:  # every fold chooses
-        recipe = recipe.model_copy(update={"tuning_seeds": max(1, recipe.tuning_seeds // 2)})
+    recipe = _recipe(family, len(parts[0].train), options, count)
     tested = np.concatenate([part.test.y for part in parts])
     class_rows = tuple(np.bincount(tested, minlength=len(problem.classes)).tolist())
     _log_expected_rows(metric, class_rows, options, count)
@@ -191,6 +189,12 @@ def verdict(
         facts = run.teacher.facts(parts[0], THEORY_ERROR, seed)
         facts["teacher_metric"] = _teacher_metric(run.teachers, parts, metric)
         return finish(run.study, run.ledger, execution, executor, facts=facts)
+
+
+def _recipe(family: StudentFamily, rows: int, options: VerdictOptions, folds: int) -> Recipe:
+    """How students are trained; where every fold chooses settings, each does it with half of the seeds."""
+    recipe = family.recipe(rows, options.epochs, options.batch_size, options.search_radius)
+    return recipe.model_copy(update={"tuning_seeds": max(1, recipe.tuning_seeds // 2)}) if folds else recipe
 
 
 def _source(problem: Problem, teacher: Any, family: StudentFamily, seed: int, options: VerdictOptions) -> ProblemSource:
