@@ -94,7 +94,7 @@ CrossTest = Annotated[
 SearchRadius = Annotated[bool, option("Choose a radius of the papers' projection, too.", TRAINING, "--search-radius")]
 Epochs = Annotated[
     int | None,
-    option("Passes over the training rows. Default: chosen from their number.", TRAINING, min=1),
+    option("Passes over the training rows. Default: by their number, doubled while students gain.", TRAINING, min=1),
 ]
 BatchSize = Annotated[
     int | None, option("Batch size. Default: chosen from the number of training rows.", TRAINING, min=1)

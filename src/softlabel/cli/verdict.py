@@ -13,6 +13,7 @@ def verdict(
     *,
     data: DataChoice,
     test: options.TestFile = None,
+    size: options.Size = None,
     transfer: Annotated[
         Path | None, option("File of unlabeled rows with the same columns; the teacher labels them for an arm.", DATA)
     ] = None,
@@ -53,7 +54,7 @@ def verdict(
     from softlabel.studies.verdict import verdict as decide
     from softlabel.teachers.rows import read_unlabeled_rows
 
-    problem = data.loader(seed=seed, id_column=teacher.id_column, test=test)
+    problem = data.loader(seed=seed, id_column=teacher.id_column, test=test, size=size)
     chosen = VerdictOptions(
         **vars(training), equivalence=equivalence, confidence=confidence, cross_test=cross_test, augment=augment,
         teacher=teacher.options(),

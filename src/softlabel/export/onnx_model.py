@@ -116,6 +116,10 @@ class OnnxModel:
         pairs = zip(names, self.inputs, strict=True)
         return {one.name: shaped(column_feed(frame[name], one.type, where), one) for name, one in pairs}
 
+    def feeds(self, rows: Any) -> dict[str, np.ndarray]:
+        """The model's inputs by name, for rows (n, d) or a frame of its columns."""
+        return self.read(rows, "the rows") if hasattr(rows, "columns") else self._feeds(np.asarray(rows))
+
     @np.errstate(all="ignore")  # outputs that are not finite are rejected by `LoadedModel`
     def probabilities(self, inputs: np.ndarray | dict[str, np.ndarray]) -> np.ndarray:
         """(n, K) for inputs (n, *shape), or inputs by name."""

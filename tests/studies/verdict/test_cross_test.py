@@ -31,13 +31,22 @@ def test_small_data_are_tested_in_folds_by_default(default_folds):
     assert fold_count(problem, None, "auto") == 5
     assert fold_count(problem, 0, "auto") == 0
     assert fold_count(problem, 7, "auto") == 7
-    assert fold_count(problem, None, "labels.csv") == 0  # a file may lack rows
+    assert fold_count(problem, None, "labels.csv") == 0  # such a teacher may have learned from any row
+    assert fold_count(problem, None, TOY.truth) == 0
     assert fold_count(load("digits"), None, "auto") == 5
     large = Toy(rows=5000)
     assert fold_count(load((large.inputs, large.labels)), None, "auto") == 0
     rare = np.zeros(240, dtype=int)
     rare[:12] = 1
     assert fold_count(load((TOY.inputs, rare)), None, "auto") == 0
+
+
+def test_a_teacher_that_may_have_seen_the_rows_is_warned_of(caplog):
+    problem = load((TOY.inputs, TOY.labels))
+    fold_count(problem, 3, "auto")
+    assert caplog.messages == []
+    fold_count(problem, 3, TOY.truth)
+    assert "may have learned from" in caplog.messages[0]
 
 
 @pytest.mark.parametrize("count", [1, -1, 121])

@@ -128,17 +128,19 @@ def prepared_run(
     *,
     out: Path | str | None,
     execution: Execution,
+    audited: Problem | None = None,
 ) -> Iterator[PreparedRun]:
     """The run of a study about a problem (or its folds), locked for this process, with its teachers queried.
 
     settings_of     the settings of the study, from the identity of problem and teacher and a name of the teacher
     threads_of      number of threads that training students with these settings is worth
+    audited         the problem with the split by which a teacher not trained here is audited; default: the first
     """
     problem, specification = folds[0].problem, folds[0].teacher.specification
     teachers: list[AuditedTeacher] = []
     if specification is None:
         with execution.teacher_progress():
-            teachers = _queried(folds)
+            teachers = _queried(folds, problem if audited is None else audited)
         made_from = [fold.identity(one.predictions.fingerprint) for fold, one in zip(folds, teachers, strict=True)]
         title = teachers[0].predictions.description
     else:
@@ -169,9 +171,9 @@ def prepared_run(
         yield PreparedRun(study, ledger, tuple(teachers))
 
 
-def _queried(folds: Sequence[ProblemSource]) -> list[AuditedTeacher]:
+def _queried(folds: Sequence[ProblemSource], audited: Problem) -> list[AuditedTeacher]:
     """Predictions of a teacher that is there already: the same for every fold, but for rows that only it labels."""
-    first = audited_teacher(folds[0].problem, partial(folds[0].teacher.predict, None))
+    first = audited_teacher(audited, partial(folds[0].teacher.predict, None))
     if all(fold.unlabeled is None for fold in folds):
         return [first, *[replace(first, seconds=0.0)] * (len(folds) - 1)]
     others = (audited_teacher(fold.problem, partial(fold.teacher.predict, None), quiet=True) for fold in folds[1:])

@@ -181,7 +181,7 @@ def verdict(
     def threads(settings: VerdictSettings) -> int:
         return family.threads(settings.recipe, problem.X.shape[1], 5 * len(arms) * width)
 
-    with prepared_run(VerdictStudy, folds, settings_of, threads, out=out, execution=execution) as run:
+    with prepared_run(VerdictStudy, folds, settings_of, threads, out=out, execution=execution, audited=problem) as run:
         parameters = family.parameters(width, problem.X.shape[1], len(problem.classes))
         size = SizeComparison(parameters, run.teacher.predictions.parameters)
         if (warning := size.warning(f"a student {family.phrase(width)}")) is not None:

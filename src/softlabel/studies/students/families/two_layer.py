@@ -14,8 +14,9 @@ from softlabel.networks import TwoLayer
 from softlabel.networks.student_model import StudentModel
 from softlabel.ranges import check_count
 from softlabel.studies.students.calibration import expected_temperature, fit_temperature
-from softlabel.studies.students.checks import check_width, latency
+from softlabel.studies.students.checks import check_width
 from softlabel.studies.students.families.family import FamilyStudent, StudentFamily
+from softlabel.studies.students.families.files import file_latency
 from softlabel.studies.students.recipe import Recipe, StudentCell, recipe_for, threads_of
 from softlabel.studies.students.taught_problem import TaughtProblem
 from softlabel.studies.students.training import Measured, course_numbers, log_probabilities, train_cells
@@ -70,7 +71,7 @@ class TwoLayerFamily(StudentFamily):
         example: Any = problem.example  # rows, or a frame of raw columns
         files = export_student(model, folder, name, example)
         return {"files": [str(path) for path in files.paths], "bytes": files.bytes,
-                **latency(model.probabilities, example)}  # fmt: skip
+                **file_latency(files.paths[0], example)}  # fmt: skip
 
 
 def calibrated(problem: TaughtProblem, measured: Measured) -> FamilyStudent:
