@@ -88,7 +88,7 @@ StudentSize = Annotated[
 ]  # fmt: skip
 CrossTest = Annotated[
     int | None,
-    option("Test every row once, in N folds; 0: one test part. Default: 5 below 5,000 rows without test rows.", DATA,
+    option("Test every row once, in N folds; 0: one test part. Default: 5 below 5,000 rows with teacher auto.", DATA,
            min=0, metavar="N"),
 ]  # fmt: skip
 SearchRadius = Annotated[bool, option("Choose a radius of the papers' projection, too.", TRAINING, "--search-radius")]

@@ -54,7 +54,7 @@ class VerdictOptions:
         the teacher's labels on them, too. Of tables a row is mixed with its neighbors, images are moved and mirrored.
     cross_test : int, optional
         Number of folds in which every row is tested once, by students and teachers that never saw it; 0 for one test
-        part. Default: 5 below 5,000 rows, unless the data have test rows of their own.
+        part. Default: 5 below 5,000 rows with a teacher that is trained here, unless the data have test rows.
     epochs, batch_size : int, optional
         Passes over the training rows, and rows per step. Default: chosen from the number of training rows, and doubled
         as long as students get better by it on validation rows.
