@@ -15,7 +15,7 @@ def test_fields_become_options_in_their_place():
 
     parameters = inspect.signature(verb).parameters
     assert list(parameters)[:2] == ["data", "label"]
-    assert list(parameters)[7:9] == ["width", "teacher"]
+    assert list(parameters)[11:13] == ["width", "teacher"]
     assert list(parameters)[-1] == "size"
     assert parameters["data"].default is parameters["size"].default is inspect.Parameter.empty
     assert parameters["teacher"].default == "auto"

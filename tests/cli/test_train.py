@@ -151,7 +151,6 @@ def test_bad_settings_exit_with_2_and_one_line(extra, message, tmp_path, capsys,
 @pytest.mark.parametrize(
     ("columns", "extra", "message"),
     [
-        ({"c": ["1"] * 30 + ["nan"] * 30}, [], "c"),
         ({"c": ["1"] * 59 + ["inf"]}, [], "c"),
         ({"sick": ["yes"] * 60}, [], "one class only"),
         ({"a": ["0"] * 30 + ["1"] * 30, "b": ["0"] * 30 + ["1"] * 30}, ["--scale", "unit"], "norm"),

@@ -34,6 +34,8 @@ def load_data() -> sl.Problem:
     problem: sl.Problem = sl.load("data.csv", label="y", task="y>4", scale="standard", drop=["id"], seed=1)
     part: sl.Part = problem.train
     print(part.X.shape, part.y.mean(), part.scaled.dtype, len(part), len(problem), problem.classes[0].upper())
+    roles: sl.ColumnRoles = sl.ColumnRoles(categorical=["zip"], group="patient")
+    print(roles.group)
     scaler: sl.Scaler = sl.Scaler.fit(part.X, "max")
     print(problem.scaler.how, scaler.factor * 2, scaler.apply(problem.test.X).shape)
     return sl.Problem.from_arrays(*arrays(), name="mine", seed=2).binary()

@@ -74,7 +74,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         if words and not {"--help", "--version"} & set(words):
             check_room()
-        with terminal.log_shown():
+        with terminal.log_shown(lambda message: _with_options(message, words)):
             code = typer.main.get_command(app).main(words, prog_name="softlabel", standalone_mode=False)
         if code == INTERRUPTED:  # Typer turns an interrupt into this code
             raise KeyboardInterrupt

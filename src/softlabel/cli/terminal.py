@@ -8,7 +8,7 @@ import errno
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -92,17 +92,25 @@ def note(message: object) -> None:
 
 
 class LogHandler(logging.Handler):
-    """Prints the messages of the library on standard error."""
+    """Prints the messages of the library on standard error, with the options of a command for its parameters."""
+
+    def __init__(self, with_options: Callable[[str], str]) -> None:
+        super().__init__()
+        self.with_options = with_options
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
+        text = self.with_options(text) if "`" in text else text
         note(f"warning: {text}" if record.levelno >= logging.WARNING else text)
 
 
 @contextmanager
-def log_shown() -> Iterator[None]:
-    """Print the messages of the library while a command runs."""
-    log, handler = logging.getLogger("softlabel"), LogHandler()
+def log_shown(with_options: Callable[[str], str]) -> Iterator[None]:
+    """Print the messages of the library while a command runs.
+
+    with_options    replaces parameters in backticks by the command's options
+    """
+    log, handler = logging.getLogger("softlabel"), LogHandler(with_options)
     level = log.level
     log.setLevel(logging.INFO)
     log.addHandler(handler)

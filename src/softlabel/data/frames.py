@@ -105,6 +105,7 @@ def _read_parquet(content: bytes, path: Path) -> "polars.DataFrame":
 
 def _read_csv(content: bytes, path: Path, text: Sequence[str] = ()) -> "polars.DataFrame":
     import polars as pl
+    from polars.exceptions import ComputeError
 
     if content.startswith(_PACKED):
         raise InputError(f"'{path}' is compressed, not text: decompress it first")
@@ -116,8 +117,29 @@ def _read_csv(content: bytes, path: Path, text: Sequence[str] = ()) -> "polars.D
         require_memory(rows * len(names) * _CELL, f"'{path}' ({rows:,} lines of {len(names):,} columns)")
         if not content.startswith(_MARK):
             content = _MARK + content  # otherwise polars would decompress a table whose first column is called "x^"
-        types = {name: pl.String for name in text if name in names}
-        return pl.read_csv(content, separator=separator, infer_schema_length=None, schema_overrides=types)
+        raw = pl.read_csv(content, separator=separator, n_rows=0).columns  # polars keeps "" for a quote in a name
+        if len(raw) != len(names):
+            names = raw
+        types = {other: pl.String for name, other in zip(names, raw, strict=True) if name in text}
+        try:
+            frame = pl.read_csv(content, separator=separator, infer_schema_length=None, schema_overrides=types)
+        except ComputeError as problem:
+            if "more fields" in str(problem):
+                _require_fields(content, len(names), separator, path)
+            raise
+        frame.columns = names
+        return frame
+
+
+def _require_fields(content: bytes, count: int, separator: str, path: Path) -> None:
+    """Raise for the first row with more fields than there are columns."""
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+    for row, fields in enumerate(csv.reader(text, delimiter=separator)):
+        if len(fields) > count:
+            raise InputError(
+                f"'{path}': row {row} has {len(fields)} entries, but there are {count} columns: correct it (an entry "
+                f"with {separator!r} in it must stand in double quotes)"
+            )
 
 
 def _header(content: bytes, path: Path) -> tuple[list[str], str]:

@@ -78,10 +78,19 @@ def _join_frames(data: Dataset, frame: "polars.DataFrame", test: "polars.DataFra
     import polars as pl
 
     check_entries(test, data.plans, where)
-    text, test_text = (each.with_columns(pl.all().cast(pl.String)) for each in (frame, test))
+    text, test_text = (pl.DataFrame([_words(column) for column in each.get_columns()]) for each in (frame, test))
     shared = test_text.join(text, on=frame.columns, how="semi", nulls_equal=True).height
     joined = pl.concat([frame, test], how="vertical_relaxed")
     return replace(data, inputs=np.empty((joined.height, 0), dtype=np.float32), columns=(), frame=joined), shared
+
+
+def _words(column: "polars.Series") -> "polars.Series":
+    """A column as text, to compare entries of different types."""
+    import polars as pl
+
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
+        return pl.Series(column.name, [None if value is None else str(value) for value in column.to_list()], pl.String)
+    return column.cast(pl.String)
 
 
 def _require_columns(columns: Sequence[str], present: Sequence[str], data: Dataset, where: str) -> None:

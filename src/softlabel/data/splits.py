@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softlabel.errors import require
+from softlabel.errors import counted, require
 
 SALT = 0x9E3779B97F4A7C15
 
@@ -89,7 +89,8 @@ def split_by_groups(
     names, members = np.unique(groups, return_inverse=True)
     require(
         len(names) >= len(fractions),
-        f"`group` has {len(names)} different entries, too few for {len(fractions)} parts: every part needs its own",
+        f"`group` has {counted(len(names), 'different entry', 'different entries')}, too few for {len(fractions)} parts, of "
+        "which every one needs its own: choose another column, or leave it out",
     )
     kinds = int(classes.max()) + 1
     counts = np.zeros((len(names), kinds))

@@ -13,8 +13,8 @@ import numpy as np
 
 from softlabel.data.arrays import encode_classes, missing_labels
 from softlabel.data.dataset import Dataset
-from softlabel.data.encoding.inputs import table_inputs
-from softlabel.data.encoding.written import as_dates, as_numbers, days
+from softlabel.data.encoding.inputs import check_not_empty, table_inputs
+from softlabel.data.encoding.written import as_dates, as_numbers, days, first_unreadable
 from softlabel.data.frames import NAMED_FILES, as_text
 from softlabel.data.roles import ColumnRoles
 from softlabel.data.table_files import RawTable, read_labeled, read_table
@@ -70,11 +70,13 @@ def load_table(
 def _from_frame(path: Path, label: str | None, drop: list[str], roles: ColumnRoles, labeled_only: bool) -> Dataset:
     """A file whose columns have names."""
     frame, labels = read_labeled(path, label, drop)
+    check_not_empty(frame, f"'{path}'")
     roles.check([*frame.columns, str(label), *drop], [str(label), *drop], f"'{path}'")
     known, total = np.arange(len(labels)), len(labels)
     if labeled_only:
         known = np.flatnonzero(~missing_labels(labels))
         frame, labels = frame[known], labels[known]
+        check_not_empty(frame, f"'{path}' (rows with a label)")
     codes, classes = encode_classes(labels, f"'{path}': label '{label}'")
     groups = None if roles.group is None else as_text(frame[roles.group], path).fill_null("").to_numpy()
     times = None if roles.time is None else time_values(frame[roles.time], f"'{path}'")
@@ -108,12 +110,12 @@ def time_values(column: "polars.Series", where: str) -> np.ndarray:
         values = days(column)
     else:
         values = column.cast(pl.Float64, strict=False)
-    require(
-        values is not None,
-        f"{where}: `time` '{column.name}' has entries that are neither dates nor numbers, such as "
-        f"'{short(column[0])}': write them as 2024-12-31",
-    )
-    assert values is not None
+    if values is None:
+        row = first_unreadable(column, dates=True)
+        raise InputError(
+            f"{where}: `time` '{column.name}' has '{short(column[row])}' in row {row + 1}, which is neither a number nor "
+            "a date written as the others: write dates as 2024-12-31"
+        )
     numbers = values.fill_null(float("nan")).to_numpy().astype(np.float64)
     missing = np.isnan(numbers)
     require(

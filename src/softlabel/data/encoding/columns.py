@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from softlabel.data.encoding.written import as_dates, as_numbers, parse_numbers, unreadable
+from softlabel.data.encoding.written import as_dates, as_numbers, first_unreadable
 from softlabel.errors import InputError, require, short
 
 if TYPE_CHECKING:
@@ -126,9 +126,9 @@ def _forced_number(column: "polars.Series", where: str) -> ColumnPlan:
     if column.dtype == pl.String:
         if (numbers := as_numbers(column)) is not None:
             return ColumnPlan(column.name, "number", "as requested", numbers[1])
-        row = unreadable(column, parse_numbers(column, "plain")) or 0
+        row = first_unreadable(column, dates=False)
         raise InputError(
             f"{where}: column '{column.name}' cannot be `numeric`: row {row + 1} has '{short(column[row])}'; correct "
-            "it, or leave the column out of `numeric`"
+            "or empty it, or leave the column out of `numeric`"
         )
     raise InputError(f"{where}: column '{column.name}' cannot be `numeric`: its values are of type {column.dtype}")

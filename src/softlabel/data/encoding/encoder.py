@@ -311,7 +311,7 @@ def category_text(column: "polars.Series") -> "polars.Series":
         column = column.fill_nan(None)
         integers = column.cast(pl.Int64, strict=False)
         return integers.cast(pl.String).zip_with(integers == column, column.cast(pl.String))
-    return column.cast(pl.String)
+    return (column.cast(pl.Int64) if column.dtype == pl.Duration else column).cast(pl.String)
 
 
 def _check_readable(column: "polars.Series", parsed: "polars.Series", expected: str, where: str) -> None:

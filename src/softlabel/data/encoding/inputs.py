@@ -1,7 +1,7 @@
 """The inputs of a table: plain numbers, or columns that an encoder has to learn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,15 +38,14 @@ class TableInputs:
 def table_inputs(frame: "polars.DataFrame", roles: ColumnRoles, where: str) -> TableInputs:
     """Decide what the columns of a frame are, and read them where they are plain numbers.
 
-    Columns that number the rows are left out. Constant columns stay where everything is plain: they do no harm, and
+    Columns that number the rows are left out, unless there are no others. Constant columns stay where everything is plain: they do no harm, and
     inputs have the width that a teacher expects.
     """
-    if not frame.width or not frame.height:
-        raise InputError(
-            f"{where} has {frame.height} rows and {frame.width} input columns: at least one of each is needed"
-        )
+    check_not_empty(frame, where)
     plans = plan_columns(frame, numeric=roles.numeric, categorical=roles.categorical, where=where)
-    indexes = [plan.name for plan in plans if plan.reason == NUMBERS_ROWS]
+    if all(plan.kind == "dropped" for plan in plans):  # better than nothing
+        plans = tuple(replace(plan, kind="number") if plan.reason == NUMBERS_ROWS else plan for plan in plans)
+    indexes = [plan.name for plan in plans if plan.kind == "dropped" and plan.reason == NUMBERS_ROWS]
     used = [plan for plan in plans if plan.name not in indexes]
     check_precision(frame, plans, where)
     if not used or not all(_plain(plan, frame[plan.name]) for plan in used):
@@ -62,6 +61,14 @@ def table_inputs(frame: "polars.DataFrame", roles: ColumnRoles, where: str) -> T
         )
     names = tuple(plan.name for plan in used)
     return TableInputs(np.stack(columns, axis=1), None, names, plans, tuple(notes))
+
+
+def check_not_empty(frame: "polars.DataFrame", where: str) -> None:
+    """Raise for a table without rows or columns."""
+    if not frame.width or not frame.height:
+        raise InputError(
+            f"{where} has {frame.height} rows and {frame.width} input columns: at least one of each is needed"
+        )
 
 
 def check_entries(frame: "polars.DataFrame", plans: Sequence[ColumnPlan], where: str) -> None:

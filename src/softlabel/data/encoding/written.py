@@ -18,7 +18,10 @@ UNITS, SPACES = "%€$£¥", " \u00a0\u202f"
 MICROSECONDS = 86_400e6  # of a day
 DATE_STYLES = (
     "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y",
-    "%m/%d/%Y", "%d-%m-%Y", "%Y%m%d",
+    "%m/%d/%Y", "%d-%m-%Y", "%Y%m%d", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d %H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z",
+    "%Y-%m-%d %H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M", "%Y/%m/%d %H:%M:%S",
+    "%Y/%m/%d %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M",
+    "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M %p",
 )  # fmt: skip
 GROUPED = {  # a grouping sign must stand between groups of three digits, or the style is not this one
     "1,234.5": r"^[-+]?\d{1,3}(,\d{3})*(\.\d+)?$",
@@ -78,8 +81,13 @@ def parse_dates(column: "polars.Series", style: str) -> "polars.Series":
     """Text written in a style as days since 1970-01-01; missing entries, and those written otherwise, are null."""
     import polars as pl
 
-    kind = pl.Datetime("us") if "%H" in style else pl.Date
-    return days(blank(column).str.strptime(kind, style, strict=False, exact=True))
+    text = blank(column)
+    if style.endswith("%z"):
+        text = text.str.replace(r"[Zz]$", "+00:00")
+    if "%f" in style:  # as many digits as Python reads, which students in plain NumPy are read by
+        text = pl.select(pl.when(text.str.contains(r"\.\d{1,6}(\D|$)")).then(text).alias(column.name)).to_series()
+    kind = pl.Datetime("us") if "%M" in style else pl.Date
+    return days(text.str.strptime(kind, style.replace(".%f", "%.f"), strict=False, exact=True))
 
 
 def days(column: "polars.Series") -> "polars.Series":
@@ -87,6 +95,13 @@ def days(column: "polars.Series") -> "polars.Series":
     import polars as pl
 
     return column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64) / MICROSECONDS
+
+
+def first_unreadable(column: "polars.Series", *, dates: bool) -> int:
+    """The first row with an entry that is not written as most others are: as numbers, or with `dates` as dates, too."""
+    parsed = [parse_numbers(column, style) for style in NUMBER_STYLES]
+    parsed += [parse_dates(column, style) for style in DATE_STYLES] if dates else []
+    return unreadable(column, min(parsed, key=lambda values: values.null_count())) or 0
 
 
 def unreadable(column: "polars.Series", parsed: "polars.Series") -> int | None:

@@ -108,7 +108,9 @@ def _groups(sheet: Sheet) -> Iterator[Finding]:
 def constant_columns(sheet: Sheet) -> Iterator[Finding]:
     """Columns with the same entry in every row."""
     table = sheet.select(sheet.columns)
-    constant = [sheet.columns[k] for k in np.flatnonzero((table == table[:1]).all(axis=0))] if len(sheet) > 1 else []
+    same = np.flatnonzero((table == table[:1]).all(axis=0)) if len(sheet) > 1 else ()
+    ids = sheet.identifying()  # long ones differ by less than float32 resolves
+    constant = [sheet.columns[k] for k in same if sheet.columns[k] not in ids]
     if constant:
         where = {"file": str(sheet.path), "columns": quoted(constant)}
         evidence = {"constant columns": len(constant), "of": len(sheet.columns)}
