@@ -1,4 +1,5 @@
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -116,3 +117,9 @@ def test_numbers_that_json_does_not_know_become_null(capsys):
 def test_a_parameter_of_the_library_is_named_as_the_option_it_is(arguments, message, capsys):
     assert run(arguments) == 2
     assert capsys.readouterr().err.startswith(message)
+
+
+def test_messages_of_the_library_name_options(capsys):
+    with terminal.log_shown(lambda message: message.replace("`cross_test`", "--cross-test")):
+        logging.getLogger("softlabel").info("note: one test part: `cross_test` 0")
+    assert capsys.readouterr().err == "note: one test part: --cross-test 0\n"

@@ -229,3 +229,18 @@ def test_mutated_files_are_read_or_refused_in_one_line(tmp_path, capfd):
     assert len(said) > 100
     assert not [line for line in said if "\n" in line]
     assert capfd.readouterr().err == ""
+
+
+def test_quotes_in_column_names(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('"say ""b""",say "c","x,y",\n1,02,3,4\n')
+    frame = read_frame(path, text=['say "b"', 'say "c"'])
+    assert frame.columns == ['say "b"', 'say "c"', "x,y", ""]
+    assert frame.row(0) == ("1", "02", 3, 4)
+
+
+def test_a_row_with_too_many_entries_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,2\n"3\n3",4\n5,6,7\n')
+    with pytest.raises(InputError, match=r"row 3 has 3 entries, but there are 2 columns: correct it .*','"):
+        read_frame(path)

@@ -239,7 +239,7 @@ def test_roles_override_what_values_look_like(tmp_path):
         (ColumnRoles(numeric=["city"]), "column 'city' cannot be `numeric`: row 1 has"),
         (ColumnRoles(numeric=["town"]), "has no column 'town' for `numeric`"),
         (ColumnRoles(group="y"), "`group` 'y' is the label"),
-        (ColumnRoles(time="city"), "`time` 'city' has entries that are neither dates nor numbers, such as"),
+        (ColumnRoles(time="city"), "`time` 'city' has 'Oslo' in row 1, which is neither a number nor a date"),
         (ColumnRoles(time="age"), "`time` 'age' has [0-9]+ missing values [(]first in row"),
         (ColumnRoles(categorical=["patient"], group="patient"), "decides the split: leave one out"),
     ):

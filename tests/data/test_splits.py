@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softlabel.data.splits import SALT, split
+from softlabel.data.splits import SALT, split, split_by_groups
 from softlabel.errors import InputError
 
 PINNED = ([0, 2, 3, 4, 6], [5, 7, 38, 41, 43], [1, 16, 19, 27, 58])
@@ -85,3 +85,8 @@ def test_strata_are_kept_in_proportion(labels, seed):
 def test_what_cannot_be_split(arguments, message):
     with pytest.raises(InputError, match=message):
         split(**arguments)
+
+
+def test_too_few_groups():
+    with pytest.raises(InputError, match=r"`group` has 1 different entry, too few for 2 parts.*choose another column"):
+        split_by_groups(np.zeros(20, dtype=int), (0.5, 0.5), 0, np.arange(20) % 2)

@@ -133,3 +133,22 @@ def test_rows_of_different_blocks_are_compared(tmp_path, monkeypatch):
     array[29, :3] = array[2, :3]
     np.save(tmp_path / "t.npy", array)
     assert "rows 3 and 30" in load_table(tmp_path / "t.npy", "last").notes[0]
+
+
+def test_rows_of_infinite_values_are_those_of_the_file(tmp_path):
+    """Beside words, too, where an encoder reads the training rows alone."""
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "a,word,y\n" + "".join(f"{'inf' if k == 37 else k / 7},{'xyz'[k % 3]},{k % 2}\n" for k in range(60))
+    )
+    with pytest.raises(InputError, match="column 'a' has an infinite value in row 38: correct or empty it"):
+        load_table(path, "y")
+
+
+def test_columns_left_out_beside_words_are_noted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "a,word,y\n" + "".join(f"{'abc' if k == 37 else k / 7},{'xyz'[k % 3]},{k % 2}\n" for k in range(60))
+    )
+    (note,) = load_table(path, "y").notes
+    assert note == "columns left out: 'a' (nearly every row has another value, so it only identifies rows)"

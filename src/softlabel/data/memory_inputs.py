@@ -26,7 +26,7 @@ def inputs_in_memory(X: Any, name: str, roles: ColumnRoles) -> tuple[np.ndarray,
     if inputs.table is None:
         notes = inputs.notes
         return inputs.X, {"columns": inputs.columns if named else None, "plans": inputs.plans, "notes": notes}
-    return inputs.X, {"table": inputs.table, "plans": inputs.plans}
+    return inputs.X, {"table": inputs.table, "plans": inputs.plans, "notes": inputs.notes}
 
 
 def _all_numbers(X: Any) -> bool:

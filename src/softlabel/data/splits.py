@@ -89,8 +89,8 @@ def split_by_groups(
     names, members = np.unique(groups, return_inverse=True)
     require(
         len(names) >= len(fractions),
-        f"`group` has {counted(len(names), 'different entry', 'different entries')}, too few for {len(fractions)} parts, of "
-        "which every one needs its own: choose another column, or leave it out",
+        f"`group` has {counted(len(names), 'different entry', 'different entries')}, too few for {len(fractions)} "
+        "parts, of which every one needs its own: choose another column, or leave it out",
     )
     kinds = int(classes.max()) + 1
     counts = np.zeros((len(names), kinds))

@@ -113,8 +113,8 @@ def time_values(column: "polars.Series", where: str) -> np.ndarray:
     if values is None:
         row = first_unreadable(column, dates=True)
         raise InputError(
-            f"{where}: `time` '{column.name}' has '{short(column[row])}' in row {row + 1}, which is neither a number nor "
-            "a date written as the others: write dates as 2024-12-31"
+            f"{where}: `time` '{column.name}' has '{short(column[row])}' in row {row + 1}, which is neither a number "
+            "nor a date written as the others: write dates as 2024-12-31"
         )
     numbers = values.fill_null(float("nan")).to_numpy().astype(np.float64)
     missing = np.isnan(numbers)

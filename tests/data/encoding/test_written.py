@@ -1,9 +1,19 @@
 """Numbers and dates that are written as text."""
 
+import datetime
+
 import polars as pl
 import pytest
 
-from softlabel.data.encoding.written import as_dates, as_numbers, blank, unreadable
+from softlabel.data.encoding.written import (
+    DATE_STYLES,
+    as_dates,
+    as_numbers,
+    blank,
+    first_unreadable,
+    parse_dates,
+    unreadable,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +46,10 @@ def test_what_is_no_number(entries):
         (["1970-01-01 12:00:00"], [0.5], "%Y-%m-%d %H:%M:%S"),
         (["31.01.1970", "01.02.1970"], [30, 31], "%d.%m.%Y"),
         (["01/31/1970"], [30], "%m/%d/%Y"),
+        (["1970-01-02T02:00:00+02:00", "1970-01-01T12:00:00Z"], [1, 0.5], "%Y-%m-%dT%H:%M:%S%z"),
+        (["1970-01-02 06:00:00.000", "1970-01-01 12:00:00.0"], [1.25, 0.5], "%Y-%m-%d %H:%M:%S.%f"),
+        (["31.01.1970 18:00"], [30.75], "%d.%m.%Y %H:%M"),
+        (["1/31/1970 6:00 PM", "1/31/1970 12:00 AM"], [30.75, 30], "%m/%d/%Y %I:%M %p"),
     ],
 )
 def test_dates(entries, days, style):
@@ -47,6 +61,20 @@ def test_dates(entries, days, style):
 @pytest.mark.parametrize("entries", [["1970-02-30"], ["soon"], ["", None], ["1970-01-01", "later 1"]])
 def test_what_is_no_date(entries):
     assert as_dates(pl.Series("x", entries)) is None
+
+
+@pytest.mark.parametrize("style", DATE_STYLES)
+def test_every_style_is_read_as_plain_python_reads_it(style):
+    from softlabel.export.numpy_functions import as_days
+
+    time = datetime.datetime(2024, 12, 31, 13, 45, 59, 250_000, datetime.UTC)
+    entry = time.strftime(style)
+    assert parse_dates(pl.Series("x", [entry]), style)[0] == pytest.approx(as_days(entry, style), rel=1e-15, abs=0)
+
+
+def test_the_row_that_is_not_written_as_the_others():
+    assert first_unreadable(pl.Series("x", ["1,5", "2,5", "abc"]), dates=False) == 2
+    assert first_unreadable(pl.Series("x", ["31.12.2024", "NA", "soon", "1.1.2025"]), dates=True) == 2
 
 
 def test_words_for_missing_values():

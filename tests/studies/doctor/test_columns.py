@@ -128,7 +128,7 @@ def test_dates(tmp_path):
 
 def test_a_time_that_cannot_be_read_is_a_finding(tmp_path):
     result = examine(tmp_path, made(day=["soon", "later"] * (ROWS // 2)), roles=ColumnRoles(time="day"))
-    assert "neither dates nor numbers" in finding(result, "table is refused").remedy
+    assert "'soon' in row 1, which is neither a number nor a date" in finding(result, "table is refused").remedy
 
 
 def test_many_categories(tmp_path):
@@ -187,3 +187,9 @@ def test_the_user_decides_what_a_column_is(tmp_path):
     result = examine(tmp_path, frame, roles=ColumnRoles(categorical=["zip"]))
     assert {one["column"]: one["kind"] for one in result.columns}["zip"] == "category"
     assert names(result) == {"many categories"}
+
+
+def test_long_ids_are_not_called_constant(tmp_path):
+    """They differ by less than float32 resolves."""
+    result = examine(tmp_path, made(id=10**18 + np.random.default_rng(0).permutation(ROWS)))
+    assert names(result) == {"id among the inputs"}

@@ -282,8 +282,7 @@ def number_values(column: "polars.Series", style: str | None, where: str) -> np.
     infinite = np.isinf(numbers)
     require(
         not infinite.any(),
-        f"{where}: column '{column.name}' has an infinite value in row {infinite.argmax() + 1}: correct it, or leave "
-        "the column out with `drop`",
+        f"{where}: column '{column.name}' has an infinite value in row {infinite.argmax() + 1}: correct or empty it",
     )
     return numbers
 
@@ -319,5 +318,5 @@ def _check_readable(column: "polars.Series", parsed: "polars.Series", expected: 
     if row is not None:
         raise InputError(
             f"{where}: column '{column.name}' has '{short(column[row])}' in row {row + 1}, which is not {expected}: "
-            "correct it, or leave the column out with `drop`"
+            "correct or empty it"
         )

@@ -38,8 +38,8 @@ class TableInputs:
 def table_inputs(frame: "polars.DataFrame", roles: ColumnRoles, where: str) -> TableInputs:
     """Decide what the columns of a frame are, and read them where they are plain numbers.
 
-    Columns that number the rows are left out, unless there are no others. Constant columns stay where everything is plain: they do no harm, and
-    inputs have the width that a teacher expects.
+    Columns that number the rows are left out, unless there are no others. Constant columns stay where everything is
+    plain: they do no harm, and inputs have the width that a teacher expects.
     """
     check_not_empty(frame, where)
     plans = plan_columns(frame, numeric=roles.numeric, categorical=roles.categorical, where=where)
@@ -49,8 +49,10 @@ def table_inputs(frame: "polars.DataFrame", roles: ColumnRoles, where: str) -> T
     used = [plan for plan in plans if plan.name not in indexes]
     check_precision(frame, plans, where)
     if not used or not all(_plain(plan, frame[plan.name]) for plan in used):
+        check_entries(frame, plans, where)  # here, because an encoder counts the training rows only
         empty = np.empty((frame.height, 0), dtype=np.float32)
-        return TableInputs(empty, frame, (), plans)
+        left = few(f"'{plan.name}' ({plan.reason})" for plan in plans if plan.kind == "dropped")
+        return TableInputs(empty, frame, (), plans, (f"columns left out: {left}",) if left else ())
     columns = [_number_column(frame[plan.name], where) for plan in used]
     notes = []
     if indexes:
