@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 import torch
 from sklearn.cluster import KMeans
@@ -10,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from softlabel.data import Problem
 from softlabel.errors import InputError
 from softlabel.studies.students.families import FAMILIES, check_travels, family_of
 from softlabel.studies.students.family_settings import FamilySettings
@@ -95,3 +97,22 @@ def test_settings_carry_a_family_that_a_program_defined():
     with pytest.raises(InputError, match="rerun the original call"):
         stored.family.module(1, 0)
     assert FamilySettings(family="vgg").student == "vgg"  # as earlier versions wrote it
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (lambda seed: torch.nn.Linear(3, 3), r"cannot take inputs of shape \(n, 5\)"),
+        (
+            lambda seed: torch.nn.Linear(5, 2),
+            r"one logit for each of 3 classes.*it returns shape \(2, 2\)",
+        ),
+        (lambda seed: torch.nn.LSTM(5, 3), "it returns tuple"),
+    ],
+)
+def test_a_module_that_does_not_fit_is_refused_before_anything_is_trained(module, message):
+    rng = np.random.default_rng(0)
+    problem = Problem.from_arrays(rng.normal(size=(60, 5)), np.arange(60) % 3)
+    with pytest.raises(InputError, match=message):
+        family_of(module).check(1, problem)
+    family_of(lambda seed: torch.nn.Linear(5, 3)).check(1, problem)

@@ -202,6 +202,8 @@ class TorchFamily(ModuleFamily):
             self.sized or size == 1,
             f"`width` must be 1 for students built from a seed alone, got {size}: use a function of seed and size",
         )
+        if self.factory is not None:
+            _check_outputs(self.module(size, 0), problem)
 
     def build(self, problem: TaughtProblem, size: int, seed: int) -> nn.Module:
         module = self.module(size, seed)
@@ -303,3 +305,22 @@ def _positional(function: Callable[..., Any]) -> int:
         return 1
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(one.kind in kinds and one.default is inspect.Parameter.empty for one in parameters)
+
+
+def _check_outputs(module: nn.Module, problem: Problem) -> None:
+    """Raise if a user's module cannot take the problem's inputs, or has another number of outputs than of classes."""
+    rows = problem.pixels(problem.X[:2]) if problem.has_images else problem.X[:2]
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            outputs = module.eval()(torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)))
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"`student`: the module cannot take inputs of shape (n, {', '.join(map(str, rows.shape[1:]))}): {reason}"
+        ) from None
+    shape, classes = tuple(getattr(outputs, "shape", ())), len(problem.classes)
+    require(
+        shape == (len(rows), classes),
+        f"`student`: the module must return one logit for each of {classes} classes, shape (n, {classes}); it returns "
+        f"{('shape ' + str(shape)) if shape else type(outputs).__name__} for {len(rows)} rows",
+    )
