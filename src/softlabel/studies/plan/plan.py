@@ -140,6 +140,7 @@ def plan(
     check_seed(seed)
     family = family_of(student)
     ladder = _ladder(widths, family)
+    _check_target(accuracy)
     problem = problem_from(X, y, label=label, seed=seed)
     check_test_rows(problem)
     frequent = float(np.bincount(problem.test.y).max() / len(problem.test))
@@ -196,7 +197,10 @@ def _checked(
     """Number of students that confirm a width; refuses settings that are impossible."""
     for width in ladder:
         family.check(width, problem)
-    _check_target(accuracy, frequent)
+    require(
+        accuracy > frequent,
+        f"accuracy must be above {frequent:.3f}, the share of the most frequent class, got {accuracy:g}",
+    )
     check_count(seeds, "seeds", least=3, most=MAX_SEEDS)
     require(0.5 < options.share < 1, f"share must lie between 0.5 and 1 (both excluded), got {options.share}")
     require(0.5 < options.confidence < 1, f"confidence must lie between 0.5 and 1, got {options.confidence}")
@@ -213,15 +217,11 @@ def _checked(
     return confirm
 
 
-def _check_target(accuracy: float, frequent: float) -> None:
+def _check_target(accuracy: float) -> None:
     require(isinstance(accuracy, int | float), f"accuracy must be a number, got {accuracy!r}")
     if not 0 < accuracy <= 1:
         hint = f" (for {accuracy:g} per cent write {accuracy / 100:g})" if 1 < accuracy <= 100 else ""
         raise InputError(f"accuracy must be above 0 and at most 1, got {accuracy:g}{hint}")
-    require(
-        accuracy > frequent,
-        f"accuracy must be above {frequent:.3f}, the share of the most frequent class, got {accuracy:g}",
-    )
 
 
 def _recipe(problem: Problem, family: StudentFamily, options: PlanOptions) -> Recipe:

@@ -29,7 +29,7 @@ def fold_count(problem: Problem, cross_test: int | None, teacher: Any) -> int:
                 where the teacher is trained here: another one may have learned from rows that a fold tests
     """
     if cross_test is not None:
-        require(cross_test != 1, "`cross_test` must be 0 (one test part) or at least 2 folds, got 1")
+        check_folds(cross_test)
         if cross_test:
             check_count(cross_test, "cross_test", least=2, most=max(2, len(problem) // 2))
             if not _is_trained_here(teacher):
@@ -51,6 +51,14 @@ def fold_count(problem: Problem, cross_test: int | None, teacher: Any) -> int:
             DEFAULT_FOLDS, f"{len(problem):,}",
         )  # fmt: skip
     return DEFAULT_FOLDS if possible else 0
+
+
+def check_folds(cross_test: int | None) -> None:
+    """Refuse a number of folds that is impossible whatever the data."""
+    require(
+        cross_test is None or cross_test == 0 or cross_test >= 2,
+        f"`cross_test` must be 0 (one test part) or at least 2 folds, got {cross_test}",
+    )
 
 
 def _is_trained_here(teacher: Any) -> bool:

@@ -20,7 +20,7 @@ from softlabel.studies.arguments import problem_from
 from softlabel.studies.run import Execution, check_run_dir, finish
 from softlabel.studies.students.checks import check_test_rows
 from softlabel.studies.students.families import StudentFamily, check_travels, family_of
-from softlabel.studies.students.folds import fold_count
+from softlabel.studies.students.folds import check_folds, fold_count
 from softlabel.studies.students.images import EPOCHS, image_problem, teacher_source
 from softlabel.studies.students.preparation import AuditedTeacher, ProblemSource, prepared_run
 from softlabel.studies.students.recipe import Arm, Recipe, check_training
@@ -214,6 +214,7 @@ def _check(width: int, seeds: int, options: VerdictOptions) -> None:
     )
     check_count(seeds, "seeds", least=2, most=10_000)
     require(0.5 < confidence < 1, f"confidence must lie between 0.5 and 1, got {confidence}")
+    check_folds(options.cross_test)
     require(0 <= options.augment <= 100, f"augment must lie between 0 and 100, got {options.augment}")
     require(
         options.augment == 0 or options.transfer is None,
