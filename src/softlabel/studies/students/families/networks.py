@@ -319,8 +319,9 @@ def _check_outputs(module: nn.Module, problem: Problem) -> None:
             f"`student`: the module cannot take inputs of shape (n, {', '.join(map(str, rows.shape[1:]))}): {reason}"
         ) from None
     shape, classes = tuple(getattr(outputs, "shape", ())), len(problem.classes)
+    single = classes == 2 and shape in ((len(rows), 1), (len(rows),))  # one logit, of the second class
     require(
-        shape == (len(rows), classes),
+        shape == (len(rows), classes) or single,
         f"`student`: the module must return one logit for each of {classes} classes, shape (n, {classes}); it returns "
         f"{('shape ' + str(shape)) if shape else type(outputs).__name__} for {len(rows)} rows",
     )
