@@ -49,9 +49,7 @@ class NumberStep:
 
     @classmethod
     def fit(cls, plan: ColumnPlan, column: "polars.Series", where: str) -> "NumberStep":
-        values = number_values(column, plan.style, where)
-        known = values[np.isfinite(values)]
-        return cls(plan.name, plan.style, float(np.median(known)) if len(known) else 0.0, len(known) < len(values))
+        return cls(plan.name, plan.style, *_fill_and_gaps(number_values(column, plan.style, where)))
 
     def encode(self, column: "polars.Series", where: str) -> np.ndarray:
         values = number_values(column, self.style, where)
@@ -139,9 +137,7 @@ class DateStep:
 
     @classmethod
     def fit(cls, plan: ColumnPlan, column: "polars.Series", where: str) -> "DateStep":
-        values = date_values(column, plan.style, where)
-        known = values[np.isfinite(values)]
-        return cls(plan.name, plan.style, float(np.median(known)) if len(known) else 0.0, len(known) < len(values))
+        return cls(plan.name, plan.style, *_fill_and_gaps(date_values(column, plan.style, where)))
 
     def encode(self, column: "polars.Series", where: str) -> np.ndarray:
         values = date_values(column, self.style, where)
@@ -298,6 +294,12 @@ def date_values(column: "polars.Series", style: str | None, where: str) -> np.nd
     else:
         values = column.cast(pl.Float64) if column.dtype.is_numeric() else days(column)
     return values.fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def _fill_and_gaps(values: np.ndarray) -> tuple[float, bool]:
+    """The median of the known values (n,), 0 without any, and whether some are missing."""
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else 0.0, len(known) < len(values)
 
 
 def category_text(column: "polars.Series") -> "polars.Series":
