@@ -10,7 +10,6 @@ from softlabel.report.page import Cell, Page, Table, write_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH (make test installs it where it can)")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 def sample_page() -> Page:
@@ -36,16 +35,6 @@ def sample_page() -> Page:
         command="softlabel nothing",
         citations=["@misc{nothing}"],
     )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

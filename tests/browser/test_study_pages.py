@@ -9,7 +9,6 @@ from tests.studies.students.toy import Toy
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH (make test installs it where it can)")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 TOY = Toy(rows=600, sharp=4.0)
 QUICK = {"epochs": 3, "batch_size": 64}
 SIZES = {"laptop": (1280, 900), "phone": (390, 844)}
@@ -18,16 +17,6 @@ CUT_OFF = """
         .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 0.5)
         .map((element) => element.outerHTML.slice(0, 80))
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

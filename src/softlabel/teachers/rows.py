@@ -104,17 +104,6 @@ def read_unlabeled_rows(path: Path, problem: Problem, drop: Sequence[str] = ()) 
     return QueryRows(table)
 
 
-def unlabeled_inputs(transfer: Any, problem: Problem) -> np.ndarray:
-    """The numbers (u, d) float32 of `unlabeled_rows`."""
-    return unlabeled_rows(transfer, problem).X
-
-
-def read_unlabeled(path: Path, problem: Problem, drop: Sequence[str] = ()) -> np.ndarray | QueryRows:
-    """Unlabeled rows of a file for `query_teacher`: numbers (u, d), or raw columns too where they are encoded."""
-    rows = read_unlabeled_rows(path, problem, drop)
-    return rows.X if rows.table is None else rows
-
-
 def _encoded(frame: "polars.DataFrame", problem: Problem, where: str) -> QueryRows:
     """Rows of a frame with the problem's raw columns; columns that only the problem's table has are missing values."""
     import polars as pl

@@ -12,9 +12,7 @@ from softlabel.teachers.label_files import SUFFIXES, read_labels
 from softlabel.teachers.pieces import PieceStore, without_keeping
 from softlabel.teachers.predictions import TeacherPredictions
 from softlabel.teachers.reading import check_kind
-from softlabel.teachers.rows import read_unlabeled, unlabeled_inputs, unlabeled_rows
-
-__all__ = ["TeacherOptions", "query_teacher", "read_unlabeled", "teacher_specification", "unlabeled_inputs"]
+from softlabel.teachers.rows import unlabeled_rows
 
 POSSIBLE = (
     "a teacher is 'auto' (trained here), an .onnx file, a .csv, .parquet or .npy file of soft labels, or in Python a "
