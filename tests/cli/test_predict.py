@@ -400,7 +400,7 @@ def check_refused(capsys, words, message):
         ("m5.onnx nothing", "unknown data set 'nothing'"),
         ("m5.onnx digits", "'digits' has 64 input columns, the model takes 3"),
         ("m5.onnx digits --label y", "--label applies to tables only: 'digits' has labels"),
-        ("m5.onnx m5.onnx", "softlabel reads .csv, .parquet, .npz, .npy"),
+        ("m5.onnx m5.onnx", "softlabel reads .csv, .tsv, .parquet, .npz, .npy"),
         ("m5.onnx .", "is a folder: name a file in it"),
         ("m5.onnx t.csv --label sort", "'t.csv' has no column 'sort': there are remark, height"),
         ("m5.onnx t.csv --id number", "'t.csv' has no column 'number'"),

@@ -24,7 +24,7 @@ def test_rows_are_near_and_not_the_same():
     rng = np.random.default_rng(0)
     X = np.repeat([[0.0, 0.0], [100.0, 100.0]], 60, axis=0) + rng.normal(size=(120, 2))
     problem = Problem.from_arrays(X, np.repeat([0, 1], 60))
-    new = synthetic_rows(problem, 200).X
+    new = synthetic_rows(problem, 200)[0]
     assert new.shape == (200, 2)
     distance = np.abs(new[:, None] - problem.train.X[None]).max(2).min(1)
     assert distance.max() < 10  # in one of the two clouds, not between them
@@ -33,20 +33,20 @@ def test_rows_are_near_and_not_the_same():
 
 def test_a_table_keeps_possible_values_and_its_encoding():
     problem = load(table(), "y")
-    rows = synthetic_rows(problem, 400, seed=1)
-    assert set(rows.table["color"].unique()) <= {"red", "blue", "green"}
-    assert set(rows.table["count"].unique()) <= set(range(5))
-    assert rows.table["size"].null_count() > 0
-    np.testing.assert_array_equal(rows.X, problem.encoder.transform(rows.table))
-    again = synthetic_rows(problem, 400, seed=1)
-    assert rows.table.equals(again.table)
-    assert not rows.table.equals(synthetic_rows(problem, 400, seed=2).table)
+    X, made = synthetic_rows(problem, 400, seed=1)
+    assert set(made["color"].unique()) <= {"red", "blue", "green"}
+    assert set(made["count"].unique()) <= set(range(5))
+    assert made["size"].null_count() > 0
+    np.testing.assert_array_equal(X, problem.encoder.transform(made))
+    _, again = synthetic_rows(problem, 400, seed=1)
+    assert made.equals(again)
+    assert not made.equals(synthetic_rows(problem, 400, seed=2)[1])
 
 
 def test_integers_stay_integers():
     rng = np.random.default_rng(0)
     X = np.stack([rng.integers(0, 40, 200), rng.normal(size=200)], axis=1)
-    new = synthetic_rows(Problem.from_arrays(X, rng.integers(0, 2, 200)), 300).X
+    new = synthetic_rows(Problem.from_arrays(X, rng.integers(0, 2, 200)), 300)[0]
     assert set(new[:, 0].tolist()) <= set(X[:, 0].tolist())
     assert not set(new[:, 1].tolist()) <= set(X[:, 1].astype(np.float32).tolist())
 
@@ -58,7 +58,7 @@ def test_only_training_rows_are_used():
     spoiled = frame.with_columns(
         size=pl.Series([value if k in train else 1e6 for k, value in enumerate(frame["size"].to_list())])
     )
-    assert synthetic_rows(load(spoiled, "y"), 100).table["size"].max() < 100
+    assert synthetic_rows(load(spoiled, "y"), 100)[1]["size"].max() < 100
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -67,7 +67,7 @@ def test_images_are_moved_or_mirrored(channels):
     images = rng.random((60, channels, 12, 10)).astype(np.float32)
     problem = Problem.from_arrays(images, np.arange(60) % 2)
     train = problem.as_images(problem.train.X)
-    new = problem.as_images(synthetic_rows(problem, 80, seed=3).X)
+    new = problem.as_images(synthetic_rows(problem, 80, seed=3)[0])
     for k, image in enumerate(new):
         origin = train[k % len(train)]
         views = []

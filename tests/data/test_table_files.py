@@ -35,8 +35,9 @@ FRAME = pl.DataFrame({"a": [1, 2, 3], "b": [0.5, 1.5, 2.5], "y": ["no", "yes", "
 def test_csv_and_parquet_give_the_same_table(tmp_path):
     FRAME.write_csv(tmp_path / "t.csv")
     FRAME.write_csv(tmp_path / "semicolons.csv", separator=";")
+    FRAME.write_csv(tmp_path / "tabs.tsv", separator="\t")
     FRAME.write_parquet(tmp_path / "t.parquet")
-    for name in ("t.csv", "semicolons.csv", "t.parquet"):
+    for name in ("t.csv", "semicolons.csv", "tabs.tsv", "t.parquet"):
         table = read_table(tmp_path / name, "y")
         assert table.columns == ("a", "b")
         assert table.inputs.dtype == np.float32
@@ -79,7 +80,7 @@ def test_npy(tmp_path, label, inputs):
 def test_files_that_are_not_there_or_of_no_kind(write, tmp_path):
     assert "there is no file" in complaint(tmp_path / "none.csv")
     assert "is a folder: name a file" in complaint(tmp_path)
-    assert "ends in '.xlsx': softlabel reads .csv, .parquet, .npz, .npy" in complaint(write("t.xlsx", "x"))
+    assert "ends in '.xlsx': softlabel reads .csv, .tsv, .parquet, .npz, .npy" in complaint(write("t.xlsx", "x"))
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.npz", "t.npy"])

@@ -259,3 +259,13 @@ def test_columns_of_an_array_have_numbers(tmp_path):
     truth = model.probabilities({"1": x[:, 0], "2": x[:, 1], "3": x[:, 2]})
     for data in (x, tmp_path / "x.npy", tmp_path / "x.csv"):
         assert predict(model, data).probabilities == pytest.approx(truth, abs=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["onnx", "safetensors", "npz"])
+def test_predict_says_which_entries_no_training_row_had(files, tmp_path, caplog, ending):
+    _, exported = files
+    path = tmp_path / "new.csv"
+    FRAME.with_columns(pl.lit("Z9").alias("code")).write_csv(path)
+    with caplog.at_level("INFO", logger="softlabel"):
+        predict(exported.path(ending), path)
+    assert f"column 'code' has {len(FRAME)} entries unlike any training row (first in row 1: 'Z9')" in caplog.text

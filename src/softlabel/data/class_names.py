@@ -33,6 +33,14 @@ def plain_name(value: Any) -> str:
     return str(int(number)) if number.is_integer() else repr(number)
 
 
+def spelled_alike(names: Iterable[str]) -> list[list[str]]:
+    """Names that differ only in upper and lower case or in spaces, such as 'yes' and 'Yes', together."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault("".join(name.casefold().split()), []).append(name)
+    return [same for same in alike.values() if len(same) > 1]
+
+
 def places_of(names: Iterable[str], classes: Sequence[str]) -> dict[str, int | None]:
     """Position of each name among the classes, by exact or else by plain spelling; None where there is none."""
     exact = {name: position for position, name in enumerate(classes)}

@@ -22,7 +22,7 @@ from softlabel.numerics.local_files import read_content, reason_of, require_regu
 if TYPE_CHECKING:
     import polars
 
-NAMED_FILES = (".csv", ".parquet")
+NAMED_FILES = (".csv", ".tsv", ".parquet")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")  # gzip, Zstandard, zlib
 _MARK = b"\xef\xbb\xbf"  # of UTF-8
 _CELL = 8  # bytes per number

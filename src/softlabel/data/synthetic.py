@@ -8,7 +8,6 @@ deviation; otherwise the neighbor's value is taken as it is, so that categories,
 Images are training images moved by up to two pixels, and color images are mirrored half of the time.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,18 +26,7 @@ FEW_VALUES = 20  # a column with so few different numbers is not continuous
 SHIFT = 2  # pixels
 
 
-@dataclass(frozen=True, eq=False)
-class SyntheticRows:
-    """Inputs (u, d) as a problem has them, and where it has an encoder their columns before it."""
-
-    X: np.ndarray
-    table: "polars.DataFrame | None" = None
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-
-def synthetic_rows(problem: Problem, count: int, seed: int = 0) -> SyntheticRows:
+def synthetic_rows(problem: Problem, count: int, seed: int = 0) -> "tuple[np.ndarray, polars.DataFrame | None]":
     """That many rows near the training rows; the same for the same seed.
 
     Parameters
@@ -52,21 +40,23 @@ def synthetic_rows(problem: Problem, count: int, seed: int = 0) -> SyntheticRows
 
     Returns
     -------
-    SyntheticRows
-        Rows without labels.
+    X : ndarray of shape (count, d)
+        Inputs as the problem has them.
+    table : polars.DataFrame or None
+        Their columns before the encoder, where the problem has one.
     """
     require(count >= 1, f"at least one synthetic row is needed, got {count}")
     rng = np.random.default_rng(seed)
     if problem.has_images:
-        return SyntheticRows(_moved_images(problem, count, rng))
+        return _moved_images(problem, count, rng), None
     near, neighbor = _neighbors(problem, count, rng)
     if problem.table is None or problem.encoder is None:
         X = problem.train.X
         mixed = [_mixed_numbers(X[near, k], X[neighbor, k], _is_continuous(X[:, k]), rng) for k in range(X.shape[1])]
-        return SyntheticRows(np.stack(mixed, axis=1).astype(np.float32))
+        return np.stack(mixed, axis=1).astype(np.float32), None
     table = problem.table[problem.train.rows].select(problem.encoder.columns)
     frame = _mixed_table(table, near, neighbor, rng)
-    return SyntheticRows(problem.encoder.transform(frame), frame)
+    return problem.encoder.transform(frame), frame
 
 
 def _neighbors(problem: Problem, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

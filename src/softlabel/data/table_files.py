@@ -232,6 +232,7 @@ def _from_array(
 
 READERS: dict[str, Callable[[Path, str | None, Sequence[str]], RawTable]] = {
     ".csv": _read_named,
+    ".tsv": _read_named,
     ".parquet": _read_named,
     ".npz": _read_npz,
     ".npy": _read_npy,

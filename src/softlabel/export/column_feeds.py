@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softlabel.data.encoding.encoder import category_text, number_values
+from softlabel.data.encoding.encoder import TableEncoder, category_text, number_values
 from softlabel.errors import InputError, require, short
 from softlabel.teachers.onnx_session import FLOATS, TYPES
 
@@ -28,11 +28,13 @@ class RawColumns:
                 call the table
     text        columns of a CSV file that are read as they are written
     only        whether the model takes nothing else, in particular no array of numbers
+    encoder     what was learned of the columns, if the model is a student of softlabel
     """
 
     read: "Callable[[polars.DataFrame, str], Any]"
     text: tuple[str, ...]
     only: bool
+    encoder: TableEncoder | None = None
 
 
 def column_feed(column: "polars.Series", kind: str, where: str) -> np.ndarray:

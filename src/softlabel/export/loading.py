@@ -77,7 +77,7 @@ class LoadedModel:
         encoder, shape, raw = student.encoder, (student.network.inputs,), None
         if encoder is not None:
             shape = (len(encoder.columns),)
-            raw = RawColumns(partial(encoded_rows, encoder), tuple(text_columns(encoder)), only=True)
+            raw = RawColumns(partial(encoded_rows, encoder), tuple(text_columns(encoder)), only=True, encoder=encoder)
         return cls(
             path, "two-layer student", student.classes, student.columns, shape, student.probabilities,
             student.softening, raw,

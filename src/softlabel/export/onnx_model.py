@@ -106,7 +106,7 @@ class OnnxModel:
         if self.encoder is not None:
             text = text_columns(self.encoder)
         only = self.encoder is not None or any(one.type not in TYPES for one in self.inputs)
-        return RawColumns(self.read, tuple(text), only)
+        return RawColumns(self.read, tuple(text), only, self.encoder)
 
     def read(self, frame: "polars.DataFrame", where: str) -> dict[str, np.ndarray]:
         """The columns of a frame as the model's inputs."""

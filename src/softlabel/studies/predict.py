@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softlabel.data.encoding.raw import has_columns, raw_frame
+from softlabel.data.encoding.raw import has_columns, raw_frame, unseen_notes
 from softlabel.errors import InputError, counted, few, require
 from softlabel.export.loading import LoadedModel, load_model
 from softlabel.export.rows import ModelInputs, rows_for
@@ -262,7 +262,9 @@ def predict(
     if loaded.softening.note is not None:
         log.info("note: %s", loaded.softening.note)
     rows = _model_inputs(loaded, X, label, id_column, drop)
-    for remark in rows.notes:
+    encoder = None if loaded.raw is None else loaded.raw.encoder
+    unseen = unseen_notes(encoder, rows.inputs) if encoder is not None and has_columns(rows.inputs) else []
+    for remark in (*rows.notes, *unseen):
         log.info("note: %s", remark)
     if out is not None:
         _check_columns(out, loaded, rows, X)

@@ -21,7 +21,7 @@ from softlabel.teachers.reading import SUM_TOLERANCE, decide_reading, find_class
 if TYPE_CHECKING:
     import polars
 
-SUFFIXES = (".csv", ".parquet", ".npy")
+SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
 
 
 def read_labels(

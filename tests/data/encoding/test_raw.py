@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from softlabel.data.encoding import TableEncoder, plan_columns
 from softlabel.data.encoding.encoder import category_text
-from softlabel.data.encoding.raw import checked_encoder, encoded_rows, raw_frame, text_columns
+from softlabel.data.encoding.raw import checked_encoder, encoded_rows, raw_frame, text_columns, unseen_notes
 from softlabel.errors import InputError
 
 ENTRIES = {
@@ -88,3 +88,12 @@ def test_columns_to_be_read_as_text():
     )  # fmt: skip
     encoder = TableEncoder.fit(plan_columns(frame, categorical=["grade", "flag"]), frame)
     assert text_columns(encoder) == ["code", "money", "day"]
+
+
+def test_entries_that_training_rows_did_not_have_are_named():
+    known = pl.DataFrame({"island": ["Dream", "Biscoe"] * 30, "other": ["a", "b", "c"] * 20, "x": range(60)})
+    encoder = TableEncoder.fit(plan_columns(known), known)
+    assert unseen_notes(encoder, known) == []
+    new = pl.DataFrame({"island": ["Dream", "Mars", None], "other": ["a", "b", "c"], "x": [1, 2, 3]})
+    (note,) = unseen_notes(encoder, new)
+    assert note.startswith("column 'island' has 2 entries unlike any training row (first in row 2: 'Mars')")

@@ -67,3 +67,12 @@ def test_missing_labels_of_another_split_are_not_a_class(tmp_path):
     result = examine(tmp_path, ["yes", "no"] * 30, ["yes", "no", None] * 10)
     assert set(result) == {"labels missing"}
     assert result["labels missing"].evidence["rows without a label"] == 10
+
+
+def test_one_class_in_two_spellings(tmp_path):
+    kinds = ["no", "yes", "No ", "maybe"] * 30
+    finding = examine(tmp_path, kinds)["one class spelled in several ways"]
+    assert finding.evidence["rows of each spelling"] == "'No' 30, 'no' 30"
+    (note,) = load(tmp_path / "part0.csv", "kind").notes
+    assert note.startswith("'No', 'no' are different classes")
+    assert "one class spelled in several ways" not in examine(tmp_path, ["no", "none"] * 30)

@@ -193,3 +193,20 @@ def test_long_ids_are_not_called_constant(tmp_path):
     """They differ by less than float32 resolves."""
     result = examine(tmp_path, made(id=10**18 + np.random.default_rng(0).permutation(ROWS)))
     assert names(result) == {"id among the inputs"}
+
+
+@pytest.mark.parametrize(("words", "noticed"), [(["unknown"], True), (["refused", "unknown"], True),
+                                                (["a", "b", "c", "d", "e"], False)])  # fmt: skip
+def test_numbers_beside_a_few_words(tmp_path, words, noticed):
+    """Words that stand for missing values make a column of numbers a column of categories."""
+    rng = np.random.default_rng(0)
+    ages = [str(rng.choice(words)) if rng.random() < 0.3 else str(rng.integers(18, 80)) for _ in range(ROWS)]
+    result = examine(tmp_path, made(age=ages))
+    assert ("numbers written as text" in names(result)) == noticed
+    if noticed:
+        assert finding(result, "numbers written as text").evidence["other entries"] == sum(a in words for a in ages)
+
+
+def test_codes_with_numbers_and_letters_are_categories(tmp_path):
+    floors = [("G", "1", "2", "3")[k % 4] for k in range(ROWS)]
+    assert "numbers written as text" not in names(examine(tmp_path, made(floor=floors)))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softlabel.data import load
+from softlabel.data.roles import ColumnRoles
 from softlabel.errors import InputError
 from softlabel.studies.doctor import doctor
 
@@ -77,3 +78,11 @@ def test_arrays(tmp_path, gap):
     result = doctor(tmp_path / "a.npz")
     assert [one.name for one in result.findings] == (["missing values"] if gap else [])
     assert [one["features"] for one in result.columns] == ([1, 2, 1] if gap else [])
+
+
+def test_groups_that_cannot_be_split_are_a_refusal(tmp_path):
+    x = np.random.default_rng(0).standard_normal(ROWS)
+    pl.DataFrame({"x": x, "site": ["one"] * ROWS, "kind": ["cat", "dog"] * (ROWS // 2)}).write_csv(tmp_path / "t.csv")
+    (finding,) = doctor(tmp_path / "t.csv", label="kind", roles=ColumnRoles(group="site")).findings
+    assert finding.name == "table is refused"
+    assert "`group` has 1 different entry" in finding.remedy

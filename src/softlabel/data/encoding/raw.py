@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softlabel.data.encoding.encoder import CategoryStep, DateStep, NumberStep, Step, TableEncoder, TextStep
+from softlabel.data.encoding.encoder import (
+    CategoryStep,
+    DateStep,
+    NumberStep,
+    Step,
+    TableEncoder,
+    TextStep,
+    category_text,
+)
 from softlabel.data.encoding.written import DATE_STYLES, NUMBER_STYLES
 from softlabel.data.table_files import is_number
 from softlabel.data.user_frames import as_polars
-from softlabel.errors import InputError, few, require
+from softlabel.errors import InputError, counted, few, require, short
 
 if TYPE_CHECKING:
     import polars
@@ -65,6 +73,24 @@ def raw_frame(inputs: Any, columns: Sequence[str], where: str = "the table") -> 
     frame = as_polars(picked)
     frame.columns = list(columns)  # a name may be empty, which polars replaces
     return frame
+
+
+def unseen_notes(encoder: TableEncoder, frame: "polars.DataFrame") -> list[str]:
+    """For each column of categories with entries that the training rows did not have, how many and the first."""
+    notes = []
+    for step in encoder.steps:
+        if not isinstance(step, CategoryStep):
+            continue
+        unseen = step.codes(frame[step.column]) < 0
+        if unseen.any():
+            row = int(unseen.argmax())
+            entry = category_text(frame[step.column])[row]
+            first = "missing" if entry is None else f"'{short(entry)}'"
+            notes.append(
+                f"column '{step.column}' has {counted(int(unseen.sum()), 'entry', 'entries')} unlike any training row "
+                f"(first in row {row + 1}: {first}), which the student treats as none of the categories it knows"
+            )
+    return notes
 
 
 def encoded_rows(encoder: TableEncoder, inputs: Any, where: str = "the table") -> np.ndarray:

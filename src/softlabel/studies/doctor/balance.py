@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from softlabel.data.class_names import spelled_alike
 from softlabel.data.table_files import MISSING_WORDS
 from softlabel.errors import few, quoted
 from softlabel.studies.doctor.findings import Finding
@@ -44,6 +45,15 @@ def examine_classes(sheet: Sheet) -> Iterator[Finding]:
         better = "'balanced-accuracy' or 'auc'" if classes == 2 else "'balanced-accuracy'"
         remedy = f"accuracy hardly sees the rare classes: pass `metric` {better}"
         yield Finding("imbalanced classes", "hint", where, evidence, remedy, largest)
+
+
+def spellings(sheet: Sheet) -> Iterator[Finding]:
+    """Classes that differ only in upper and lower case or in spaces."""
+    for same in spelled_alike(sheet.classes):
+        counts = [f"'{name}' {(sheet.labels == sheet.classes.index(name)).sum():,}" for name in same]
+        evidence = {"rows of each spelling": few(counts)}
+        remedy = "if they are one class, spell it in one way in the file; otherwise nothing"
+        yield Finding("one class spelled in several ways", "mistake", {"file": str(sheet.path)}, evidence, remedy)
 
 
 def missing_label_findings(sheets: Sequence[Sheet]) -> Iterator[Finding]:

@@ -15,6 +15,8 @@ from softlabel.studies.doctor.sheets import UNKNOWN, Sheet
 NAMED_COLUMNS = 20  # with their counts in one finding
 MOSTLY = 0.5
 NEARLY_ALL = 0.9  # of the entries are numbers, so that the others are probably mistakes
+FEW_WORDS = 3  # different words beside many numbers, which probably stand for missing values
+MANY_NUMBERS = 10  # different ones
 FEWEST_IDS = 10
 _BLOCK = 4096
 _WITH_UNIT = re.compile(r"[-+]?[\d.,\s]*\d\s*(?P<unit>[^\d\s.,][^\d]{0,11})")
@@ -148,7 +150,9 @@ def _nearly_numbers(sheet: Sheet) -> Iterator[Finding]:
         parsed = parse_numbers(entries, "plain")
         numbers = len(parsed) - parsed.null_count()
         row = unreadable(entries, parsed)
-        if row is not None and numbers >= NEARLY_ALL * len(known):
+        words = entries.filter(parsed.is_null()).drop_nulls().n_unique()
+        few_words = words <= FEW_WORDS and parsed.n_unique() > MANY_NUMBERS and numbers >= MOSTLY * len(known)
+        if row is not None and (numbers >= NEARLY_ALL * len(known) or few_words):
             evidence = {"numbers": numbers, "other entries": len(known) - numbers,
                         "the first": f"'{short(entries[row])}'", "in row": row + 1}  # fmt: skip
             remedy = (

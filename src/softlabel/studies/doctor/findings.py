@@ -46,6 +46,7 @@ NAMES = (
     "numbers written as text",
     "missing values",
     "classes missing",
+    "one class spelled in several ways",
     "same input, different labels",
     "rows twice",
     "rows nearly twice",

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.class_names import plain_name
-from softlabel.data.frames import read_column, read_frame
+from softlabel.data.frames import NAMED_FILES, read_column, read_frame
 from softlabel.data.problem import Problem
 from softlabel.data.scaling import Scaler
 from softlabel.errors import InputError
 from softlabel.studies.doctor.findings import Finding
-from softlabel.studies.doctor.sheets import NAMED, Sheet, open_array
+from softlabel.studies.doctor.sheets import Sheet, open_array
 from softlabel.studies.doctor.splits import ids_twice
 from softlabel.teachers.label_files import read_labels
 from softlabel.teachers.predictions import TeacherPredictions
@@ -50,7 +50,7 @@ def matching_sheets(path: Path, sheets: Sequence[Sheet], id_column: str | None) 
 
 
 def _rows(path: Path) -> int:
-    if path.suffix.lower() in NAMED:
+    if path.suffix.lower() in NAMED_FILES:
         return read_frame(path).height
     array = open_array(path)
     return len(array) if array.ndim else 0
@@ -121,7 +121,7 @@ def number_range(table: np.ndarray) -> dict[str, Any]:
 
 
 def _claims_probabilities(path: Path, sheet: Sheet) -> bool:
-    if path.suffix.lower() not in NAMED:
+    if path.suffix.lower() not in NAMED_FILES:
         return False
     columns = {column.lower() for column in read_frame(path).columns}
     own = [plain_name(name).lower() for name in sheet.classes]

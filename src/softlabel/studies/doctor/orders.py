@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from softlabel.data.frames import as_text, read_frame
-from softlabel.studies.doctor.sheets import NAMED, Sheet
+from softlabel.data.frames import NAMED_FILES, as_text, read_frame
+from softlabel.studies.doctor.sheets import Sheet
 
 SHIFTS = 10
 MOST_COLUMNS = 500
@@ -41,7 +41,7 @@ def possible_orders(path: Path, sheet: Sheet, sorted_by_columns: bool = True) ->
 
 def _common_columns(path: Path, sheet: Sheet) -> Iterator[Order]:
     """Orders by columns that identify every row of both files."""
-    if sheet.frame is None or path.suffix.lower() not in NAMED:
+    if sheet.frame is None or path.suffix.lower() not in NAMED_FILES:
         return
     frame, known = read_frame(path), set(sheet.frame.columns)
     for column in frame.columns:

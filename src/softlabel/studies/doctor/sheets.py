@@ -17,7 +17,7 @@ from softlabel.data.class_names import plain_name
 from softlabel.data.encoding import ColumnPlan, plan_columns
 from softlabel.data.encoding.encoder import category_text
 from softlabel.data.encoding.written import as_dates, blank, days, parse_dates, parse_numbers
-from softlabel.data.frames import as_text, label_values, need_columns, read_frame
+from softlabel.data.frames import NAMED_FILES, as_text, label_values, need_columns, read_frame
 from softlabel.data.roles import ColumnRoles
 from softlabel.data.table_files import MISSING_WORDS, READERS, RawTable, read_table
 from softlabel.errors import require
@@ -28,7 +28,6 @@ from softlabel.teachers.label_files import SUFFIXES
 if TYPE_CHECKING:
     import polars
 
-NAMED = (".csv", ".parquet")
 UNKNOWN = -1
 NO_LABEL = "(missing)"
 
@@ -127,7 +126,7 @@ def read_files(paths: Sequence[Path], chosen: FileColumns) -> tuple[list[Sheet],
             path.suffix.lower() in READERS,
             f"'{path}' ends in '{path.suffix}': doctor reads {', '.join(READERS)} files and run directories",
         )
-        if path.suffix.lower() in NAMED:
+        if path.suffix.lower() in NAMED_FILES:
             frames[path] = read_frame(path)
     data = [path for path, frame in frames.items() if label in frame.columns]
     data += [path for path in paths if path.suffix.lower() == ".npz"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from softlabel.data.tables import contradictions
 from softlabel.errors import quoted
-from softlabel.studies.doctor.balance import examine_classes, missing_label_findings
+from softlabel.studies.doctor.balance import examine_classes, missing_label_findings, spellings
 from softlabel.studies.doctor.columns import constant_columns, examine_columns, gaps, label_copies
 from softlabel.studies.doctor.findings import Finding, Severity
 from softlabel.studies.doctor.leaks import one_column_leaks
@@ -41,6 +41,7 @@ def examine_sheets(sheets: Sequence[Sheet], chosen: FileColumns) -> Iterator[Fin
     yield from one_column_leaks(first, [one.where["column"] for one in copies])
     yield from missing_label_findings(sheets)
     yield from examine_classes(first)
+    yield from spellings(first)
     yield from _classes(sheets)
     yield from _different_columns(sheets)
     for sheet in sheets[1:]:

@@ -8,6 +8,8 @@ import numpy as np
 from softlabel.data.encoding import TableEncoder
 from softlabel.data.encoding.inputs import table_inputs
 from softlabel.data.encoding.written import unreadable
+from softlabel.data.problem import SHARES
+from softlabel.data.splits import split_by_groups
 from softlabel.data.tables import time_values
 from softlabel.errors import InputError, short
 from softlabel.studies.doctor.findings import Finding
@@ -28,6 +30,8 @@ def column_treatment(sheet: Sheet, chosen: FileColumns) -> list[dict[str, Any]]:
         frame = pl.DataFrame(sheet.inputs, schema=list(sheet.columns))
     elif chosen.roles.time is not None and sheet.frame is not None:
         time_values(sheet.frame[chosen.roles.time], where)
+    elif sheet.groups is not None:
+        split_by_groups(sheet.groups, SHARES, 0, np.maximum(sheet.labels, 0))
     inputs = table_inputs(frame, chosen.roles, where)
     if inputs.table is not None:
         described = {one["column"]: one for one in TableEncoder.fit(inputs.plans, frame, where).describe()}

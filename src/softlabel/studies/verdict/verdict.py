@@ -225,8 +225,8 @@ def _check(width: int, seeds: int, options: VerdictOptions) -> None:
 def _rows_without_labels(problem: Problem, options: VerdictOptions, seed: int) -> QueryRows | None:
     """Rows that only the teacher labels: the user's, without validation and test rows, or synthetic ones."""
     if options.augment > 0:
-        made = synthetic_rows(problem, max(1, round(options.augment * len(problem.train))), seed)
-        return QueryRows(made.X, made.table, encoder=problem.encoder)
+        X, table = synthetic_rows(problem, max(1, round(options.augment * len(problem.train))), seed)
+        return QueryRows(X, table, encoder=problem.encoder)
     if options.transfer is None:
         return None
     rows = unlabeled_rows(options.transfer, problem)
