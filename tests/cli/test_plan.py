@@ -28,7 +28,7 @@ def test_one_json_document_with_the_promised_keys(tmp_path, capsys):
         assert (tmp_path / "run") in Path(path).parents
     assert (tmp_path / "run" / "report.html").is_file()
     assert call(data, *words[:-1]) == 0  # what is done is kept, and shown to people
-    assert "test accuracy by width" in capsys.readouterr().out
+    assert "test accuracy by number of neurons" in capsys.readouterr().out
 
 
 def test_an_exported_student_predicts(tmp_path, capsys):

@@ -19,11 +19,11 @@ def plan(
     widths: Annotated[
         str | None, option("Sizes to try, in the unit of the family, e.g. 2,4,8,16. Default: 2 … 512 neurons.")
     ] = None,
-    seeds: Annotated[int, option("Students at each width of the search.")] = 10,
+    seeds: Annotated[int, option("Students at each size of the search.")] = 10,
     share: Annotated[float, option("Probability with which a fresh student must reach the accuracy.")] = 0.9,
     confidence: Annotated[float, option("Confidence of that promise.")] = 0.95,
     confirm: Annotated[
-        int | None, option("Fresh students that confirm a width, 0 for none. Default: 62, deep students 0.", min=0)
+        int | None, option("Fresh students that confirm a size, 0 for none. Default: 62, deep students 0.", min=0)
     ] = None,
     rival: Annotated[bool, option("Train the 8-bit rival of the same size.")] = True,
     training: TrainingChoice,
@@ -34,7 +34,7 @@ def plan(
 ) -> None:
     """Find the smallest student that reaches a test accuracy, on hard and on soft labels, and export it.
 
-    A ladder of widths is trained at once, bisection narrows it down, and fresh students confirm the answer. "No width
+    A ladder of sizes is trained at once, bisection narrows it down, and fresh students confirm the answer. "No size
     reaches the target" is an answer, too.
 
     Example: softlabel plan mnist --accuracy 0.95
@@ -75,6 +75,7 @@ def _show(document: dict[str, Any]) -> None:
             ]
             row += cells if fresh else cells[:2]
         rows.append(row)
-    columns = ["width", *(column for arm in arms for column in (arm, "reach", "fresh")[: 3 if fresh else 2])]
-    title = f"test accuracy by width, and students that reach {document['target']:g}"
+    unit = document["unit"]
+    columns = [unit, *(column for arm in arms for column in (arm, "reach", "fresh")[: 3 if fresh else 2])]
+    title = f"test accuracy by number of {unit}, and students that reach {document['target']:g}"
     options.table(title + ("; fresh ones confirm (✓) or not (✗)" if fresh else ""), columns, rows)

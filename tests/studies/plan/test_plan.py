@@ -146,7 +146,7 @@ def test_that_no_width_reaches_it_is_an_answer(tmp_path):
     assert found.soft.width is None
     assert found.to_dict()["exported"] == []
     assert found.to_dict()["saved"] is None
-    assert "no width up to 4" in str(found)
+    assert "no size up to 4" in str(found)
 
 
 def test_without_confirmation_the_search_itself_promises(tmp_path):
@@ -195,8 +195,8 @@ def test_an_interrupted_plan_goes_on(tmp_path):
         ({"student": "vgg"}, "needs images"),
         ({"student": "tree", "search_radius": True}, "`search_radius` does not apply"),
         ({"student": "tree", "epochs": 5}, "`epochs` does not apply"),
-        ({"student": "logistic", "widths": [1, 2]}, "`width` must be 1"),
-        ({"student": "tree", "widths": [1, 2]}, "width must be a whole number from 2"),
+        ({"student": "logistic", "widths": [1, 2]}, "have one size, 1, got"),
+        ({"student": "tree", "widths": [1, 2]}, "number of leaves of a student must be a whole number from 2"),
         ({"share": 1.5}, "share must lie between 0.5 and 1"),
         ({"confidence": 0.0}, "confidence must lie between 0.5 and 1"),
         ({"bisections": -1}, "bisections"),

@@ -105,8 +105,8 @@ def _curve_table(plan: "Plan") -> Table:
                 row[6] = Cell(f"{reached} of {of}", *(("confirmed", "good") if passed else ("not confirmed", "bad")))
             rows.append(row)
     return Table(
-        "Every width that was tried",
-        f"The tolerance limit is what {plan.settings.share:.0%} of students exceed, with the stated confidence. Widths "
+        "Every size that was tried",
+        f"The tolerance limit is what {plan.settings.share:.0%} of students exceed, with the stated confidence. Sizes "
         "are confirmed by fresh students; one that was not part of the search has the accuracy of these.",
         ["", plan.settings.family.unit, "parameters", "accuracy", "reached", "tolerance limit", "fresh students"],
         rows,
@@ -141,7 +141,7 @@ def _plan_chart(plan: "Plan") -> Chart:
     unit = settings.family.unit
     return Chart(
         "plan",
-        "Error against width",
+        "Error against size",
         "Mean test errors over seeds with intervals over seeds and test rows; right, the share of students that reach "
         "the target.",
         [
@@ -164,21 +164,21 @@ def _method(plan: "Plan") -> list[str]:
     used = recipe.model_copy(update={"epochs": plan.length.epochs})
     lines = [
         f"Students: {settings.student}, {settings.family.method(used)}; the same for both arms. Settings ({tried} in "
-        f"each arm) were chosen on validation rows at width {tuned}; other widths take those of the nearest one.",
+        f"each arm) were chosen on validation rows at size {tuned}; other sizes take those of the nearest one.",
         *epoch_lines(recipe, [plan.length]),
-        f"Search: widths {', '.join(map(str, settings.widths))}, {settings.seeds} seeds each, then bisection. A width "
+        f"Search: sizes {', '.join(map(str, settings.widths))}, {settings.seeds} seeds each, then bisection. A size "
         f"passes where the lower tolerance limit (share {settings.share:.0%}) of its accuracies reaches the target.",
     ]
     if settings.confirm:
         lines.append(
-            f"Confirmation: {settings.confirm} fresh students of the candidate; so few may miss that a width with a "
+            f"Confirmation: {settings.confirm} fresh students of the candidate; so few may miss that a size with a "
             f"smaller probability than {settings.share:.0%} would pass at most {1 - settings.confidence:.1%} of the "
             f"time in all (at most {ATTEMPTS} attempts, binomial test of students taken as independent)."
         )
     else:
         lines.append(
             "No confirmation: what is said rests on normal tolerance limits; the confidence is shared between the "
-            "ladder (tested from its widest width down) and the bisections."
+            "ladder (tested from its largest size down) and the bisections."
         )
     lines.append(
         "The answer is about fresh seeds on these test rows. On new rows accuracies shift by what the choice of test "

@@ -1,5 +1,6 @@
 """`plan`: from a problem, a teacher and a target to the smallest student, a document, a page and exported files."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -211,10 +212,15 @@ def _checked(
     misses = allowed_misses(confirm, options.share, (1 - options.confidence) / ATTEMPTS)
     require(
         confirm == 0 or misses >= 0,
-        f"confirm must be 0 or larger: {confirm} students cannot confirm a share of {options.share:g} with confidence "
-        f"{options.confidence:g}",
+        f"confirm must be 0 or at least {_fewest(options)}, got {confirm}: fewer students cannot confirm a share of "
+        f"{options.share:g} with confidence {options.confidence:g}",
     )
     return confirm
+
+
+def _fewest(options: PlanOptions) -> int:
+    """Smallest number of fresh students that can confirm a width: all of them reach the target."""
+    return math.ceil(math.log((1 - options.confidence) / ATTEMPTS) / math.log(options.share))
 
 
 def _check_target(accuracy: float) -> None:

@@ -361,6 +361,7 @@ class Plan(StudyResult):
             "target": settings.target,
             "arms": {arm: planned.to_dict(settings.confidence) for arm, planned in self.arms.items()},
             "saved": self.saved,
+            "unit": settings.family.unit,
             "curve": [point.to_dict(settings.confidence) for point in self.curve],
             "fit": {
                 arm: None if fit is None else vars(fit) | {"missed_by": fit.missed_by} for arm, fit in self.fits.items()

@@ -48,15 +48,15 @@ def _arm_sentence(plan: "Plan", planned: "PlannedArm") -> str:
             f"{size} A fresh student of this size reaches {settings.target:g} on these test rows with probability ≥ "
             f"{settings.share:.0%}, stated with {settings.confidence:.0%} confidence ({planned.reached} of "
             f"{planned.of} fresh ones did); mean accuracy with new seeds and new rows {seen}{below}."
-            + (f" Smaller widths failed this confirmation: {tried} ({_required(plan)})." if tried else "")
+            + (f" Smaller ones failed this confirmation: {tried} ({_required(plan)})." if tried else "")
         )
     text = (
-        f"{planned.arm.capitalize()} labels: no width up to {settings.limit} {unit} is shown to reach "
+        f"{planned.arm.capitalize()} labels: no size up to {settings.limit} {unit} is shown to reach "
         f"{settings.target:g} with probability ≥ {settings.share:.0%}. The best, {planned.accuracy_width} {unit}, has "
         f"mean accuracy {seen}; {planned.reached} of {planned.of} students reached the target"
     )
     if tried:
-        text += f". Widths that fresh students did not confirm: {tried} ({_required(plan)})"
+        text += f". Sizes that fresh students did not confirm: {tried} ({_required(plan)})"
     return text + "."
 
 

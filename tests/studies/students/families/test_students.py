@@ -194,8 +194,8 @@ def test_a_local_function_needs_the_serial_executor(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"student": "tree", "width": 1}, "width must be a whole number from 2"),
-        ({"student": "logistic", "width": 4}, "`width` must be 1"),
+        ({"student": "tree", "width": 1}, "number of leaves of a student must be a whole number from 2"),
+        ({"student": "logistic", "width": 4}, "have one size, 1, got"),
         ({"student": "forest", "batch_size": 10}, "`batch_size` does not apply"),
         ({"student": "resnet"}, "`student` 'resnet' needs images"),
         ({"student": small_network, "width": 8}, "use a function of seed and size"),

@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from softlabel.data.problem import Problem
 from softlabel.networks.softening import Softening
+from softlabel.ranges import LARGEST_COUNT, check_count
 from softlabel.studies.students.recipe import Arm, Recipe, StudentCell, choices
 from softlabel.studies.students.taught_problem import TaughtProblem
 
@@ -87,6 +88,10 @@ class StudentFamily(ABC):
     @abstractmethod
     def check(self, size: int, problem: Problem) -> None:
         """Raise InputError if students of this size cannot be trained on the problem."""
+
+    def check_size(self, size: int, *, least: int = 1, most: int = LARGEST_COUNT) -> None:
+        """Raise InputError unless students of this family can have this size."""
+        check_count(size, f"the number of {self.unit} of a student", least=least, most=most)
 
     @abstractmethod
     def threads(self, recipe: Recipe, inputs: int, sizes: int) -> int:

@@ -25,7 +25,6 @@ from softlabel.networks.deep.prepared import Prepared, prepared_for
 from softlabel.networks.deep.teaching import CachedLogits
 from softlabel.networks.deep.training import train_network
 from softlabel.numerics.threads import usable_threads
-from softlabel.ranges import check_count
 from softlabel.studies.students.calibration import expected_temperature, fit_temperature
 from softlabel.studies.students.checks import latency
 from softlabel.studies.students.families.family import FamilyStudent, StudentFamily
@@ -122,7 +121,7 @@ class DeepFamily(ModuleFamily):
         self.network, self.full, self.ladder, self.size = NETWORKS[name]
 
     def check(self, size: int, problem: Problem) -> None:
-        check_count(size, "width", most=1024)
+        self.check_size(size, most=1024)
         require(problem.has_images, f"`student` '{self.name}' needs images: a named set, an NPZ file, or a folder")
 
     def build(self, problem: TaughtProblem, size: int, seed: int) -> Prepared:
@@ -197,10 +196,10 @@ class TorchFamily(ModuleFamily):
         return module
 
     def check(self, size: int, problem: Problem) -> None:
-        check_count(size, "width", most=100_000)
+        self.check_size(size, most=100_000)
         require(
             self.sized or size == 1,
-            f"`width` must be 1 for students built from a seed alone, got {size}: use a function of seed and size",
+            f"students built from a seed alone have one size, 1, got {size}: use a function of seed and size",
         )
         if self.factory is not None:
             _check_outputs(self.module(size, 0), problem)

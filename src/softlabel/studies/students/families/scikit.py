@@ -15,7 +15,6 @@ import numpy as np
 
 from softlabel.data.problem import Problem
 from softlabel.errors import SoftlabelError, require
-from softlabel.ranges import check_count
 from softlabel.studies.students.calibration import expected_temperature, fit_temperature
 from softlabel.studies.students.families.copies import weighted_copies
 from softlabel.studies.students.families.family import REFUSED, FamilyStudent, StudentFamily
@@ -67,10 +66,10 @@ class ScikitFamily(StudentFamily):
         return "scikit-learn; soft labels are weighted copies of rows"
 
     def check(self, size: int, problem: Problem) -> None:
-        check_count(size, "width", least=self.least)
+        self.check_size(size, least=self.least)
         require(
             len(self.ladder) > 1 or size == self.size,
-            f"`width` must be {self.size} for students of the family '{self.name}', which have one size, got {size}",
+            f"students of the family '{self.name}' have one size, {self.size}, got {size}: leave the size out",
         )
 
     def threads(self, recipe: Recipe, inputs: int, sizes: int) -> int:

@@ -12,7 +12,6 @@ from softlabel.data.problem import Problem
 from softlabel.export import export_student
 from softlabel.networks import TwoLayer
 from softlabel.networks.student_model import StudentModel
-from softlabel.ranges import check_count
 from softlabel.studies.students.calibration import expected_temperature, fit_temperature
 from softlabel.studies.students.checks import check_width
 from softlabel.studies.students.families.family import FamilyStudent, StudentFamily
@@ -35,7 +34,7 @@ class TwoLayerFamily(StudentFamily):
         return recipe_for(rows, epochs, batch_size, search_radius)
 
     def check(self, size: int, problem: Problem) -> None:
-        check_count(size, "width")
+        self.check_size(size)
         check_width(size, problem)
 
     def threads(self, recipe: Recipe, inputs: int, sizes: int) -> int:
