@@ -1,12 +1,15 @@
 """Are cross-tested verdicts calibrated? Simulated data sets from a known population, students trained on every one.
 
-    python -m benchmarks.cross_test
+    python -m benchmarks.cross_test [NAME …]
+
+Only scenarios (and "AUC") whose names begin with one of the arguments are run; the results of others are kept.
 
 The population is MNIST, 70,000 images in 30 principal components. A simulated verdict draws a data set of some hundred
 rows, divides it into five folds, trains a teacher per fold (ridge regression on 300 random features) and, for every one
-of 40 seeds, a student per fold and arm: on hard labels and on the teacher's probabilities. Students are ridge
-classifiers on few random features, or regression trees, whose results depend much on the training rows. Data, folds,
-teachers and students are all drawn anew, so that the gaps spread as those of real runs do. The scores of each data set
+of 40 seeds, a student per fold and arm: on hard labels and on the teacher's probabilities. Students are the two-layer
+networks of `verdict` (Adam, four seeds that share the order of batches), ridge classifiers on few random features, or
+regression trees, whose results depend much on the training rows. Data, folds, teachers and students are all drawn anew,
+so that the gaps spread as those of real runs do. The scores of each data set
 are shifted by the mean gap of all of them, so that the true gap over other data sets is 0, or by that and a gap. The
 complete procedure runs on them: planned looks, floors, equivalence of 0.5 points.
 
@@ -15,6 +18,8 @@ factor for overlapping training sets (the interval of Bayle et al., 2020), the t
 coverage of the mean gap of just these training sets, and the coverage of intervals of the AUC with few positive rows.
 """
 
+import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,21 +30,27 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.tree import DecisionTreeRegressor
 
+from benchmarks.cross_test_page import write_page
 from softlabel.data import load
 from softlabel.documents import json_text
 from softlabel.lab.cross_test import crossed_gap, fold_scores
 from softlabel.lab.scores import METRICS, Unmet, example_scores, unseen
 from softlabel.lab.sequential import Look, analyze, follow, planned_looks
 from softlabel.lab.statistics import Estimate, judge
+from softlabel.networks import Student, TwoLayer, hard_labels, train_students
+from softlabel.networks import soft_labels as probability_labels
+from softlabel.studies.students.recipe import TOGETHER, recipe_for
 
 FOLDS, SEEDS, EQUIVALENCE = 5, 40, 0.5
 GAPS = (1.0, 2.0, 4.0)
 COMPONENTS, TEACHER_FEATURES, SHARPNESS, RIDGE = 30, 300, 6.0, 3.0
+TWO_LAYER_EPOCHS = 40
 RESULTS = Path("docs/results/cross-test/results.json")
 
 Population = tuple[np.ndarray, np.ndarray]
 Predict = Callable[[np.ndarray], np.ndarray]
 Fit = Callable[[np.ndarray, np.ndarray, int, int], Predict]
+Pairs = Callable[[np.ndarray, np.ndarray, np.ndarray, Sequence[int], int], list[tuple[Predict, Predict]]]
 
 
 def ridge_student(x: np.ndarray, targets: np.ndarray, seed: int, fold: int, *, width: int, penalty: float) -> Predict:
@@ -69,6 +80,48 @@ def tree_student(x: np.ndarray, targets: np.ndarray, seed: int, fold: int) -> Pr
     return predict
 
 
+def pairs_of(soft: Fit, hard: Fit) -> Pairs:
+    """Students on soft and on hard labels for every seed, fitted one by one."""
+
+    def fit(x: np.ndarray, soft_labels: np.ndarray, labels: np.ndarray, seeds: Sequence[int], fold: int) -> list:
+        return [(soft(x, soft_labels, seed, fold), hard(x, labels, seed, fold)) for seed in seeds]
+
+    return fit
+
+
+def two_layer_pairs(
+    x: np.ndarray, soft_labels: np.ndarray, labels: np.ndarray, seeds: Sequence[int], fold: int, *, width: int
+) -> list[tuple[Predict, Predict]]:
+    """Two-layer students on soft and on hard labels for every seed, trained as those of `verdict` are."""
+    recipe = recipe_for(len(x), epochs=TWO_LAYER_EPOCHS)
+    soft_labels = soft_labels[:, 1] if soft_labels.shape[1] == 2 else soft_labels
+    arrays = {"hard": hard_labels(labels.argmax(1)), "soft": probability_labels(soft_labels)}
+    pairs: list[tuple[Predict, Predict]] = []
+    for first in range(0, len(seeds), TOGETHER):
+        some = seeds[first : first + TOGETHER]
+        students = [
+            Student(width=width, seed=seed, labels=arm, radius=None, learning_rate=0.02, init=recipe.init,
+                    train_output=recipe.train_output, biases=recipe.biases)
+            for seed in some
+            for arm in ("soft", "hard")
+        ]  # fmt: skip
+        run = train_students(
+            x, students, arrays, epochs=recipe.epochs, batch_size=recipe.batch_size, seed=some[0] + fold,
+            optimizer="adam", schedule="cosine",
+        )  # fmt: skip
+        predicts = [_probabilities_of(trained.network) for trained in run]
+        pairs += list(zip(predicts[::2], predicts[1::2], strict=True))
+    return pairs
+
+
+def _probabilities_of(network: TwoLayer) -> Predict:
+    def predict(inputs: np.ndarray) -> np.ndarray:
+        logits = network.logits(inputs)
+        return _softmax(np.stack([np.zeros(len(logits)), logits], axis=1) if logits.ndim == 1 else logits)
+
+    return predict
+
+
 def _softmax(z: np.ndarray) -> np.ndarray:
     likely = np.exp(z - z.max(1, keepdims=True))
     return likely / likely.sum(1, keepdims=True)
@@ -78,14 +131,14 @@ def _softmax(z: np.ndarray) -> np.ndarray:
 class Scenario:
     """Which data sets are drawn, and which students are trained.
 
+    pairs       trains students on soft and on hard labels for every seed
     positive    classes of the population that are the positive class of a binary problem; empty: all classes
     share       of the positive class in a data set
     teacher     random features of a teacher
     """
 
     rows: int
-    soft: Fit
-    hard: Fit
+    pairs: Pairs
     metrics: tuple[str, ...]
     positive: tuple[int, ...] = ()
     share: float = 0.5
@@ -129,22 +182,30 @@ def cross_test(
         teacher = ridge_student(x[train], labels[train], 10**6 + 1000 * draw + fold, fold,
                                 width=scenario.teacher, penalty=RIDGE)  # fmt: skip
         soft_labels.append(teacher(x))
-    differences = {metric: np.empty((seeds, len(rows))) for metric in scenario.metrics}
+    places = seeds + truth_seeds
+    likely = np.empty((places, 2, *labels.shape))
     gaps = dict.fromkeys(scenario.metrics, 0.0)
-    for place in range(seeds + truth_seeds):
-        seed, tested = 10**5 + 1000 * draw + place, place < seeds
-        likely = [np.empty(labels.shape), np.empty(labels.shape)]
-        for fold in range(FOLDS):
-            train = folds != fold
-            for arm, (fit, targets) in enumerate(((scenario.soft, soft_labels[fold]), (scenario.hard, labels))):
-                student = fit(x[train], targets[train], seed, fold)
-                likely[arm][~train] = student(x[~train])
-                for metric in () if tested else scenario.metrics:
+    for fold in range(FOLDS):
+        train = folds != fold
+        students = scenario.pairs(
+            x[train],
+            soft_labels[fold][train],
+            labels[train],
+            range(10**5 + 1000 * draw, 10**5 + 1000 * draw + places),
+            fold,
+        )
+        for place, pair in enumerate(students):
+            for arm, student in enumerate(pair):
+                likely[place, arm, ~train] = student(x[~train])
+                for metric in scenario.metrics if place >= seeds else ():
                     mean = example_scores(metric, student(unseen_x), unseen_truth).mean()
                     gaps[metric] += (1 - 2 * arm) * mean / (FOLDS * truth_seeds)
-        for metric in scenario.metrics if tested else ():
-            arms = [fold_scores(metric, table, truth, folds) for table in likely]
-            differences[metric][place] = arms[0] - arms[1]
+    differences = {
+        metric: np.array([
+            np.subtract(*(fold_scores(metric, table, truth, folds) for table in pair)) for pair in likely[:seeds]
+        ])
+        for metric in scenario.metrics
+    }  # fmt: skip
     return CrossTested(folds, tuple(np.bincount(truth).tolist()), differences, gaps)
 
 
@@ -245,17 +306,20 @@ def curve_coverage(
 
 EVEN = (0, 3, 5, 6, 8)
 NARROW = partial(ridge_student, width=40)
+RIDGES = pairs_of(partial(NARROW, penalty=1.0), partial(NARROW, penalty=0.1))
+OF_CLASSES = ("accuracy", "balanced accuracy", "log loss")  # metrics of more than two classes
 SCENARIOS: dict[str, tuple[Scenario, int, int]] = {  # data sets, and seeds of the truth
+    "two-layer, two even classes, 400 rows": (
+        Scenario(400, partial(two_layer_pairs, width=8), tuple(METRICS), EVEN), 120, 0,
+    ),
+    "two-layer, one rare class of 6%, 1,000 rows": (
+        Scenario(1000, partial(two_layer_pairs, width=8), tuple(METRICS), (8,), 0.06), 120, 0,
+    ),
     "trees, two even classes, 400 rows": (
-        Scenario(400, tree_student, tree_student, tuple(METRICS), EVEN), 120, 0,
+        Scenario(400, pairs_of(tree_student, tree_student), tuple(METRICS), EVEN), 120, 0,
     ),
-    "ridge, one rare class of 6%, 1,000 rows": (
-        Scenario(1000, partial(NARROW, penalty=1.0), partial(NARROW, penalty=0.1), tuple(METRICS), (8,), 0.06), 150, 0,
-    ),
-    "ridge, ten classes, 500 rows": (
-        Scenario(500, partial(NARROW, penalty=1.0), partial(NARROW, penalty=0.1),
-                 ("accuracy", "balanced accuracy", "log loss")), 150, 8,
-    ),
+    "ridge, one rare class of 6%, 1,000 rows": (Scenario(1000, RIDGES, tuple(METRICS), (8,), 0.06), 150, 0),
+    "ridge, ten classes, 500 rows": (Scenario(500, RIDGES, OF_CLASSES), 150, 8),
 }  # fmt: skip
 EXTRA = 8000
 CURVES = [
@@ -280,9 +344,13 @@ def mnist_components() -> Population:
 
 
 def main() -> None:
+    begins = tuple(sys.argv[1:]) or ("",)
     population = mnist_components()
-    results: dict[str, object] = {"folds": FOLDS, "seeds": SEEDS, "equivalence": EQUIVALENCE}
+    results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    results |= {"folds": FOLDS, "seeds": SEEDS, "equivalence": EQUIVALENCE}
     for name, (scenario, count, truth_seeds) in SCENARIOS.items():
+        if not name.startswith(begins):
+            continue
         extra = EXTRA if truth_seeds else 0
         sets = [cross_test(population, scenario, draw, SEEDS, truth_seeds, extra) for draw in range(count)]
         for metric in scenario.metrics:
@@ -290,17 +358,18 @@ def main() -> None:
             results[f"{name}: {metric}"] = summary
             print(f"{name}: {metric}: {summary}", flush=True)
         _write(results)
-    for counts, areas, correlation in CURVES:
+    for counts, areas, correlation in CURVES if "AUC".startswith(begins) else ():
         row = curve_coverage(*counts, areas, correlation, 1000)
         results[f"AUC of {counts[0]} and {counts[1]} rows, areas {areas}, correlation {correlation}"] = row
         print(counts, areas, correlation, {key: round(value, 4) for key, value in row.items()}, flush=True)
     _write(results)
 
 
-def _write(results: dict[str, object]) -> None:
+def _write(results: dict[str, Any]) -> None:
     """Write what there is so far."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json_text(results) + "\n")
+    write_page(RESULTS.with_name("README.md"), results)
 
 
 if __name__ == "__main__":

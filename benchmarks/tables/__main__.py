@@ -116,7 +116,8 @@ def of_verdict(document: dict[str, Any]) -> dict[str, Any]:
     arms = {arm: {key: one.get(key) for key in ("mean", "log_loss", "calibration_error")}
             for arm, one in document["arms"].items()}  # fmt: skip
     kept = {key: document[key] for key in ("verdict", "gap", "runs")}
-    return kept | {"arms": arms, "seconds": document["seconds of the command"]}
+    tested = {"rows": document["test_rows"]["rows"], "folds": (document["cross_test"] or {}).get("folds")}
+    return kept | tested | {"arms": arms, "seconds": document["seconds of the command"]}
 
 
 def used(table: Table, model: Path, data: Path, folder: Path, alone: Path) -> dict[str, Any]:

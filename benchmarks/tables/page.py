@@ -9,7 +9,14 @@ INTRODUCTION = """# Tables as people have them
 
 Every table goes through `doctor`, `verdict`, `plan`, `predict` and the exported ONNX file with the options that its
 owner would add, and the default budgets. The ONNX file is used in a fresh environment with onnxruntime and NumPy alone,
-from the raw columns; *difference* is the largest one between its probabilities and those of `predict`.
+from the raw columns; *difference* is the largest one between its probabilities and those of `predict`. The accuracy
+that `plan` has to reach is 80% of the way from the most frequent class to boosted trees.
+"""
+BEFORE = """## Every row tested, or one part of the rows
+
+`verdict` tests every row of a table with 100 to 4,999 rows once, in five folds (`--cross-test 5`), unless rows are
+ordered by time. The same question with one part of test rows, a fifth of all (`--cross-test 0`), as the larger tables
+have it:
 """
 
 
@@ -23,9 +30,16 @@ def write_page(folder: Path, entries: Sequence[dict[str, Any]], settings: dict[s
         "| --- | --- | --- | --- | --- | --- | --: | --: | --: | --: |",
         *(row(entry) for entry in entries),
         "",
+        BEFORE,
+        *before_and_after(entries),
+        "",
         *shares(entries),
         "",
-        "Command: `python -m benchmarks.tables --packages PACKAGES` (the file says how the folder PACKAGES is made).",
+        "Command (the first lines of the file say how the folder PACKAGES is made):",
+        "",
+        "```bash",
+        'python -m benchmarks.tables --packages PACKAGES --once "--cross-test 0"',
+        "```",
     ]
     (folder / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -36,13 +50,33 @@ def row(entry: dict[str, Any]) -> str:
              ", ".join(dict.fromkeys(entry.get("findings", []))) or "–"]  # fmt: skip
     if "refused" in entry:
         return "| " + " | ".join([*start, f"refused: {entry['refused']}", "–", "–", "–", "–"]) + " |"
-    verdict, gap = entry["verdict"], entry["verdict"]["gap"]
+    verdict = entry["verdict"]
     errors = " / ".join(f"{verdict['arms'][arm]['calibration_error']:.3f}" for arm in ("hard", "soft"))
     widths = " / ".join(str(entry["widths"].get(arm) or "none") for arm in ("hard", "soft"))
     worst = max((student["difference"] for student in entry["students"]), default=None)
-    end = [verdict["verdict"], f"{gap['mean']:+.2f} ({gap['low']:+.2f} … {gap['high']:+.2f})", errors, widths,
+    end = [verdict["verdict"], gap_of(verdict), errors, widths,
            "–" if worst is None else f"{worst:.1e}"]  # fmt: skip
     return "| " + " | ".join([*start, *end]) + " |"
+
+
+def before_and_after(entries: Sequence[dict[str, Any]]) -> list[str]:
+    """Verdict and gap of the tables that are tested in folds, beside those of one part."""
+    lines = [
+        "| table | rows tested | verdict | gap | rows tested | verdict | gap |",
+        "| --- | --: | --- | --: | --: | --- | --: |",
+    ]
+    for entry in entries:
+        if "once" in entry and entry["verdict"]["folds"]:
+            sides = [
+                f"{side['rows']:,} | {side['verdict']} | {gap_of(side)}" for side in (entry["once"], entry["verdict"])
+            ]
+            lines.append(f"| {entry['table']} | {' | '.join(sides)} |")
+    return lines
+
+
+def gap_of(verdict: dict[str, Any]) -> str:
+    gap = verdict["gap"]
+    return f"{gap['mean']:+.2f} ({gap['low']:+.2f} … {gap['high']:+.2f})"
 
 
 def shares(entries: Sequence[dict[str, Any]]) -> list[str]:

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from benchmarks.cross_test import Scenario, cross_test, curve_coverage, ridge_student, summarize
+from benchmarks.cross_test import Scenario, cross_test, curve_coverage, pairs_of, ridge_student, summarize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -198,7 +198,7 @@ def test_winners_are_rarely_false_on_data_sets_that_are_drawn_anew():
     """Teachers, students, folds and rows are all drawn; at most 5% of the verdicts, and three standard errors."""
     fit = partial(ridge_student, width=12)
     metrics = ("log loss", "auc")
-    scenario = Scenario(120, partial(fit, penalty=5.0), partial(fit, penalty=0.1), metrics, teacher=30)
+    scenario = Scenario(120, pairs_of(partial(fit, penalty=5.0), partial(fit, penalty=0.1)), metrics, teacher=30)
     population = small_population()
     sets = [cross_test(population, scenario, draw, seeds=6) for draw in range(40)]
     for metric in metrics:
