@@ -72,9 +72,9 @@ def _show(document: dict[str, Any]) -> None:
     for name, arm in document["arms"].items():
         agreement = arm.get("agreement")
         rows.append([
-            name, f"{arm['mean']:.4f} ({arm['low']:.4f} … {arm['high']:.4f})", f"{arm['log_loss']:.4f}",
+            name, f"{arm['mean']:.4f} ±{(arm['high'] - arm['low']) / 2:.4f}", f"{arm['log_loss']:.4f}",
             f"{arm['brier_score']:.4f}", f"{arm['calibration_error']:.3f}",
             "–" if agreement is None else f"{agreement:.1%}",
         ])  # fmt: skip
-    columns = ["labels", document["metric"], "log loss", "Brier score", "calibration error", "agreement"]
+    columns = ["labels", document["metric"], "log loss", "Brier", "calibration", "agreement"]
     options.table(f"{document['metric']} on test rows, {document['runs']} seeds", columns, rows)

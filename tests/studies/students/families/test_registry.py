@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from softlabel.data import Problem
+from softlabel.data import Problem, load
 from softlabel.errors import InputError
 from softlabel.studies.students.families import FAMILIES, check_travels, family_of
 from softlabel.studies.students.family_settings import FamilySettings
@@ -116,3 +116,8 @@ def test_a_module_that_does_not_fit_is_refused_before_anything_is_trained(module
     with pytest.raises(InputError, match=message):
         family_of(module).check(1, problem)
     family_of(lambda seed: torch.nn.Linear(5, 3)).check(1, problem)
+
+
+def test_a_module_for_rows_of_pixels_is_told_how_to_take_images():
+    with pytest.raises(InputError, match=r"cannot take inputs of shape \(n, 1, 8, 8\).*torch\.nn\.Flatten\(\)"):
+        family_of(lambda seed: torch.nn.Linear(64, 10)).check(1, load("digits"))

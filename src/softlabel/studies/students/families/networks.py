@@ -314,8 +314,10 @@ def _check_outputs(module: nn.Module, problem: Problem) -> None:
             outputs = module.eval()(torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)))
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        remedy = "; begin it with torch.nn.Flatten() if it takes rows of pixels" if problem.has_images else ""
         raise InputError(
-            f"`student`: the module cannot take inputs of shape (n, {', '.join(map(str, rows.shape[1:]))}): {reason}"
+            f"`student`: the module cannot take inputs of shape (n, {', '.join(map(str, rows.shape[1:]))}): "
+            f"{reason}{remedy}"
         ) from None
     shape, classes = tuple(getattr(outputs, "shape", ())), len(problem.classes)
     single = classes == 2 and shape in ((len(rows), 1), (len(rows),))  # one logit, of the second class
