@@ -312,9 +312,6 @@ SCENARIOS: dict[str, tuple[Scenario, int, int]] = {  # data sets, and seeds of t
     "two-layer, two even classes, 400 rows": (
         Scenario(400, partial(two_layer_pairs, width=8), tuple(METRICS), EVEN), 120, 0,
     ),
-    "two-layer, one rare class of 6%, 1,000 rows": (
-        Scenario(1000, partial(two_layer_pairs, width=8), tuple(METRICS), (8,), 0.06), 120, 0,
-    ),
     "trees, two even classes, 400 rows": (
         Scenario(400, pairs_of(tree_student, tree_student), tuple(METRICS), EVEN), 120, 0,
     ),

@@ -145,3 +145,36 @@ def test_help_names_every_option(capsys):
     out = capsys.readouterr().out
     for option in ("gamma", "epsilon", "--n", "delta", "--c", "kappa", "alpha", "width", "figure", "json"):
         assert option in out
+
+
+def test_margin_rows_and_smallest_norm_are_those_of_data(capsys, tmp_path):
+    """The same numbers as `margin` and `bounds` one after the other; text and gaps are welcome."""
+    rows = ["size,color,kind"]
+    rows += [f"{k % 7 + (9 if k % 2 else 0)},{'red' if k % 3 else ''},{'ab'[k % 2]}" for k in range(40)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(rows) + "\n")
+    document = answer(capsys, str(path), "--label", "kind", "--epsilon", "0.2", "--work-limit", "1e8")
+    margin = sl.margin(path, label="kind", work_limit=1e8)
+    assert document["margin"]["gamma_lower"] == margin.lower
+    assert document["inputs"]["gamma"] == margin.teacher_lower > 0
+    assert document["inputs"]["n"] == 40
+    assert 0 < document["inputs"]["c"] == margin.smallest_norm <= 1
+    overview = sl.bounds.overview(margin.teacher_lower, 0.2, 40, c=margin.smallest_norm)
+    assert document["families"] == overview.to_dict()["families"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--label kind", "--label is about data"),
+        ("digits --gamma 0.1", "--gamma is that of the data"),
+        ("digits --c 0.5", "--c is that of the data"),
+        ("nothing.csv --label y --epsilon 2", "epsilon"),
+        ("same.csv --label y", "no width suffices for 'same.csv': γ* = 0"),
+    ],
+)
+def test_data_that_do_not_fit(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "same.csv").write_text("a,b,y\n" + "1,2,0\n1,2,1\n" * 20)
+    assert run(["bounds", *arguments.split(), "--work-limit", "1e8"]) == 2
+    assert message in capsys.readouterr().err

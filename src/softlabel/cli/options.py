@@ -30,6 +30,10 @@ Data = Annotated[
     str,
     typer.Argument(metavar="DATA", help="Name of a data set; a CSV, Parquet, NPZ or NPY file; a folder of images."),
 ]
+OptionalData = Annotated[
+    str | None,
+    typer.Argument(metavar="DATA", help="Data set, file or folder whose γ, n and c are used."),
+]
 Label = Annotated[str | None, option("Label column of a file.", DATA)]
 Task = Annotated[str | None, option("Rule that makes two classes, e.g. 'label>4'.", DATA)]
 Classes = Annotated[str | None, option("Two classes to keep, e.g. cat,dog (−1 and +1).", DATA)]

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from softlabel.report.progress import status_progress
 from softlabel.studies.arguments import problem_from
 from softlabel.studies.signed_rows import PARTS, SignedRows, inputs_in_ball, signed_rows
 from softlabel.teachers import KernelLimitTeacher
+from softlabel.theory.bounds import Overview, overview
 from softlabel.theory.margin import Margin, MarginProgress, init_margin
 from softlabel.theory.margin import margin as certified_margin
 
@@ -77,6 +78,8 @@ class DatasetMargin(Margin):
         class with the smallest margin, except for `seconds`, the time for all classes.
     init_margins : sequence of dict
         The margin γ_m ("gamma") of initializations by "width" and "seed", for the `init_widths` of the options.
+    smallest_norm : float
+        The smallest norm c of an input.
 
     See Also
     --------
@@ -94,6 +97,7 @@ class DatasetMargin(Margin):
     dataset: str = "data"
     classes: Mapping[str, Margin] = field(default_factory=dict)
     init_margins: Sequence[Mapping[str, float]] = ()
+    smallest_norm: float = 1.0
 
     @classmethod
     def from_margin(cls, margin: Margin, **more: Any) -> "DatasetMargin":
@@ -102,7 +106,7 @@ class DatasetMargin(Margin):
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values, without the teacher's arrays."""
-        document = {"dataset": self.dataset, **super().to_dict()}
+        document = {"dataset": self.dataset, **super().to_dict(), "smallest_norm": self.smallest_norm}
         if self.init_margins:
             document["init_margins"] = [dict(row) for row in self.init_margins]
         if self.classes:
@@ -110,6 +114,56 @@ class DatasetMargin(Margin):
                 {"class": name, "dataset": self.dataset, **one.to_dict()} for name, one in self.classes.items()
             ]
         return document
+
+    def bounds(
+        self,
+        epsilon: float = 0.1,
+        *,
+        delta: float = 0.05,
+        kappa: float = 1.0,
+        alpha: float = 1.0,
+        width: int | None = None,
+    ) -> Overview:
+        """The numbers of neurons, learning rates, iterations and radii that suffice for these data.
+
+        The margin is the certified one of the teacher that the search found (`teacher_lower`), or the lower end of γ*
+        where no teacher is certified; n and c are those of the data.
+
+        Parameters
+        ----------
+        epsilon, delta, kappa, alpha
+            See `softlabel.theory.bounds`.
+        width : int, optional
+            Even number of neurons. If set, the overview includes what this width guarantees.
+
+        Returns
+        -------
+        Overview
+
+        Raises
+        ------
+        InputError
+            If no positive margin is certified, so that no width is proved sufficient.
+
+        Examples
+        --------
+        >>> import softlabel as sl
+        >>> result = sl.margin([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]], [1, -1, -1], work_limit=1e7)
+        >>> result.bounds(epsilon=0.2).families["tight"]["soft"].width < result.bounds(epsilon=0.1).families["tight"][
+        ...     "soft"
+        ... ].width
+        True
+        """
+        require(self.zero is None, f"no width suffices for '{self.dataset}': {self._headline}")
+        gamma = self.teacher_lower if self.teacher_lower > 0 else self.lower
+        require(
+            gamma > 0,
+            f"no positive margin of '{self.dataset}' is certified yet (γ* lies between {self.lower:.4g} and "
+            f"{self.upper:.4g}): use fewer `rows`, or a larger `work_limit`",
+        )
+        require(self.smallest_norm > 0, f"'{self.dataset}' has an input of norm 0, for which the theorems do not hold")
+        c = min(self.smallest_norm, 1.0)
+        return overview(gamma, epsilon, self.n, delta, c, kappa, alpha, width)
 
     @property
     def summary(self) -> list[str]:
@@ -245,14 +299,21 @@ def margin(
         problem = problem_from(X, y, label=label, seed=seed)
         table, chosen = inputs_in_ball(problem, part, rows, seed)
         classes = problem.part(PARTS[part]).y[chosen]
-        return _one_against_rest(problem.name, table, classes, problem.classes, search, options.kappa, out)
+        result = _one_against_rest(problem.name, table, classes, problem.classes, search, options.kappa, out)
+        return replace(result, smallest_norm=_smallest_norm(table))
     data = signed_rows(X, y, label=label, rows=rows, part=part, seed=seed)
     if widths:
         check_memory(4 * len(data.X) * max(widths), f"`init_widths` up to {max(widths):,}", "use smaller widths")
     result = search(data.X, data.y, "γ*")
     _save_teacher(result, data.X, data.y, options.kappa, out, "teacher.safetensors")
     inits = _init_margins(data, widths, result, seed, out) if out is not None and widths else ()
-    return DatasetMargin.from_margin(result, dataset=data.name, init_margins=inits)
+    return DatasetMargin.from_margin(
+        result, dataset=data.name, init_margins=inits, smallest_norm=_smallest_norm(data.X)
+    )
+
+
+def _smallest_norm(x: np.ndarray) -> float:
+    return float(np.linalg.norm(x, axis=1).min())
 
 
 def search_margin(x: np.ndarray, signs: np.ndarray, name: str, **settings: Any) -> Margin:
