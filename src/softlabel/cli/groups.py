@@ -56,13 +56,6 @@ class DataChoice:
 
 
 @dataclass(frozen=True)
-class OptionalDataChoice(DataChoice):
-    """The same where data are optional."""
-
-    data: options.OptionalData = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True)
 class TeacherChoice:
     """The teacher, and how its predictions are read."""
 

@@ -75,7 +75,6 @@ def _show(document: dict[str, Any]) -> None:
             ]
             row += cells if fresh else cells[:2]
         rows.append(row)
-    unit = document["unit"]
-    columns = [unit, *(column for arm in arms for column in (arm, "reach", "fresh")[: 3 if fresh else 2])]
-    title = f"test accuracy by number of {unit}, and students that reach {document['target']:g}"
+    columns = [document["unit"], *(column for arm in arms for column in (arm, "reach", "fresh")[: 3 if fresh else 2])]
+    title = f"test accuracy by number of {document['unit']}, and students that reach {document['target']:g}"
     options.table(title + ("; fresh ones confirm (✓) or not (✗)" if fresh else ""), columns, rows)

@@ -31,11 +31,15 @@ SMALLEST, LARGEST = 1e-12, 0.5
 
 def draw_bounds(path: Path, gamma: float, epsilon: float, setting: Setting) -> None:
     """Draw `bounds_figure` into a PNG or SVG file."""
-    ending = path.suffix.lower()
-    require(ending in (".png", ".svg"), f"figure must end in .png or .svg, got '{path}'; rename it")
+    check_ending(path)
     figure = bounds_figure(gamma, epsilon, setting)
     with replacing(path) as part:
-        figure.savefig(part, format=ending[1:], dpi=150)
+        figure.savefig(part, format=path.suffix.lower()[1:], dpi=150)
+
+
+def check_ending(path: Path) -> None:
+    """Refuse a file that is neither PNG nor SVG."""
+    require(path.suffix.lower() in (".png", ".svg"), f"figure must end in .png or .svg, got '{path}'; rename it")
 
 
 def bounds_figure(gamma: float, epsilon: float, setting: Setting) -> Figure:

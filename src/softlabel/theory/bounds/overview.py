@@ -45,12 +45,17 @@ class Overview:
     66826
     """
 
-    inputs: Mapping[str, float | int | None]
+    inputs: Mapping[str, Any]
     families: Mapping[Family, Mapping[Arm, Requirement]]
     crossovers: Mapping[Family, Crossover]
     without_n: Requirement
     without_projection: float
     guarantees: Mapping[Family, Mapping[Arm, Mapping[str, float | None]]] | None = None
+
+    @property
+    def setting(self) -> Setting:
+        """The inputs other than γ, ε and the width."""
+        return Setting(**{name: self.inputs[name] for name in ("n", "delta", "c", "kappa", "alpha")})
 
     def to_dict(self) -> dict[str, Any]:
         """The overview as JSON values; a number beyond floating point is None, with a note beside it."""
