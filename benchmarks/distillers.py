@@ -43,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rivals", type=Path, required=True, help="python of the environment with AutoGluon")
     parser.add_argument("--packages", type=Path, help="folder of packages with tables; default: this environment")
-    parser.add_argument("--tables", default=",".join(NAMES))
+    parser.add_argument("--tables", default=",".join(NAMES), help="names; name:N for N splits instead of --seeds")
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=8000, help="at most this many rows of a table")
@@ -54,8 +54,9 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ |= ONE_THREAD
     entries: list[dict[str, Any]] = []
-    for name in arguments.tables.split(","):
-        for seed in range(arguments.seeds):
+    for word in arguments.tables.split(","):
+        name, _, splits = word.partition(":")
+        for seed in range(int(splits or arguments.seeds)):
             began = time.perf_counter()
             entries += compared(TABLES[name], seed, arguments)
             print(f"{name}, seed {seed}: {time.perf_counter() - began:.0f} s", flush=True)

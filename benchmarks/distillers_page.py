@@ -14,7 +14,9 @@ aside: 80% of the way from the most frequent class to boosted trees (60% or 40% 
 *goal* says which). AutoGluon's teacher is fitted and `TabularPredictor.distill` is called with its defaults, with
 {time_limit:g} seconds each. The small models of scikit-learn and LightGBM learn hard labels.
 
-Accuracy, log loss, size and latency are means over {seeds} splits, with the range of the accuracy. Latency is that of
+Tables have at most {rows:,} rows, of which 60% are for training. Accuracy, log loss, size and latency are means over
+the splits (their number is in the table), with the range of the accuracy; a difference of two accuracies on the about
+1,000 test rows of one split has a standard error of about a point. Latency is that of
 one thread, from raw rows in memory (strings and missing values included) to probabilities: softlabel's students run in
 onnxruntime, the others in Python as their libraries provide it. Size is what has to be deployed, without the libraries:
 the ONNX file, AutoGluon's `clone_for_deployment`, the pickled pipeline. Training is what the method took in all: both
@@ -33,6 +35,7 @@ def write_page(folder: Path, entries: Sequence[dict[str, Any]], settings: dict[s
     document = {"settings": kept, "summary": summaries, "runs": list(entries)}
     (folder / "results.json").write_text(json.dumps(document, indent=1) + "\n")
     command = "python -m benchmarks.distillers --packages PACKAGES --rivals RIVALS/bin/python"
+    command += f" --tables {kept['tables']} --rows {kept['rows']} --seeds {kept['seeds']}"
     lines = [INTRODUCTION.format(**kept), *compared(of_table), ""]
     for name, methods in summaries.items():
         lines += [f"## {name}", "", *table_of(methods), ""]
