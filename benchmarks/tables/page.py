@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 INTRODUCTION = """# Tables as people have them
@@ -87,5 +88,18 @@ def shares(entries: Sequence[dict[str, Any]]) -> list[str]:
         if verdicts:
             counts = ", ".join(f"{count} {name}" for name, count in verdicts.most_common())
             lines.append(f"- {words}: {counts} (of {sum(verdicts.values())} tables).")
+    halves = [(half(entry["once"]), half(entry["verdict"])) for entry in entries
+              if "once" in entry and entry["verdict"]["folds"]]  # fmt: skip
+    if halves:
+        ratios = sorted(once / folds for once, folds in halves)
+        lines.append(
+            f"- Intervals of one part are {ratios[0]:.1f} to {ratios[-1]:.1f} times as wide as those of all rows "
+            f"(median {median(ratios):.1f})."
+        )
     refused = sum("refused" in entry for entry in entries)
     return [*lines, f"- Refused: {refused} of {len(entries)}."]
+
+
+def half(verdict: dict[str, Any]) -> float:
+    """Half the width of the interval of a gap."""
+    return (verdict["gap"]["high"] - verdict["gap"]["low"]) / 2

@@ -36,7 +36,7 @@ def summary(verdict: "Verdict") -> list[str]:
     own = (verdict.size_warning, verdict.length_warning)
     lines += [f"Warning: {warning}." for warning in own if warning is not None]
     if verdict.verdict == "undecided":
-        lines.append(_what_would_decide(verdict))
+        lines += [_at_stake(verdict), _what_would_decide(verdict)]
     lines += [
         _smoothing(verdict),
         *_transfer(verdict),
@@ -46,6 +46,16 @@ def summary(verdict: "Verdict") -> list[str]:
     ]
     lines += [f"Warning: {warning}." for warning in verdict.facts.get("warnings", [])]
     return [line for line in lines if line]
+
+
+def _at_stake(verdict: "Verdict") -> str:
+    gap, settings = verdict.gap, verdict.settings
+    gain, loss = max(gap.high, 0.0), max(-gap.low, 0.0)
+    return (
+        f"Soft labels gain at most {gain:.2f} points of {settings.metric} and lose at most {loss:.2f}, with "
+        f"{settings.confidence:.0%} confidence; until this is decided, hard labels are the cheaper choice, since they "
+        "need no teacher."
+    )
 
 
 def _what_would_decide(verdict: "Verdict") -> str:
