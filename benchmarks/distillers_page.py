@@ -14,14 +14,15 @@ aside: 80% of the way from the most frequent class to boosted trees (60% or 40% 
 *goal* says which). AutoGluon's teacher is fitted and `TabularPredictor.distill` is called with its defaults, with
 {time_limit:g} seconds each. The small models of scikit-learn and LightGBM learn hard labels.
 
-Tables have at most {rows:,} rows, of which 60% are for training. Accuracy, log loss, size and latency are means over
-the splits (their number is in the table), with the range of the accuracy; a difference of two accuracies on the about
-1,000 test rows of one split has a standard error of about a point. Latency is that of
-one thread, from raw rows in memory (strings and missing values included) to probabilities: softlabel's students run in
-onnxruntime, the others in Python as their libraries provide it. Size is what has to be deployed, without the libraries:
-the ONNX file, AutoGluon's `clone_for_deployment`, the pickled pipeline. Training is what the method took in all: both
-kinds of labels, the teacher and all sizes of a family for `plan`, which has no time limit; all students together for
-`distill`.
+Tables have at most {rows:,} rows, of which 60% are for training. `plan` trains on 60% of these, and keeps the others to
+choose settings and to test the students that it promises something about; the small models learn from all of them.
+Accuracy, log loss, size and latency are means over the splits (their number is in the table), with the range of the
+accuracy; a difference of two accuracies on the about 1,000 test rows of one split has a standard error of about a
+point. Latency is that of one thread, from raw rows in memory (strings and missing values included) to probabilities:
+softlabel's students run in onnxruntime, the others in Python as their libraries provide it. Size is what has to be
+deployed, without the libraries: the ONNX file, AutoGluon's `clone_for_deployment`, the pickled pipeline. Training is
+what the method took in all: both kinds of labels, the teacher and all sizes of a family for `plan`, which has no time
+limit; all students together for `distill`.
 """
 RESPECTS = ("accuracy", "log_loss", "bytes", "milliseconds", "milliseconds_thousand")
 
@@ -75,7 +76,8 @@ def table_of(methods: Sequence[dict[str, Any]]) -> list[str]:
     ]
     for row in methods:
         if not row["runs"]:
-            lines.append(f"| {row['name']} | 0/{row['of']} | – | no student reaches the goal | – | – | – | – | – |")
+            splits = f"{row['without']}/{row['of']}"
+            lines.append(f"| {row['name']} | {splits} | – | no student reaches the goal | – | – | – | – | – |")
             continue
         goal = ", ".join(f"{way:.0%}" for way in row["ways"]) or "–"
         accuracy = f"{row['accuracy']:.4f} ({row['low']:.4f} … {row['high']:.4f})"
