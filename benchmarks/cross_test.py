@@ -6,10 +6,10 @@ Only scenarios (and "AUC") whose names begin with one of the arguments are run; 
 
 The population is MNIST, 70,000 images in 30 principal components. A simulated verdict draws a data set of some hundred
 rows, divides it into five folds, trains a teacher per fold (ridge regression on 300 random features) and, for every one
-of 40 seeds, a student per fold and arm: on hard labels and on the teacher's probabilities. Students are the two-layer
-networks of `verdict` (Adam, four seeds that share the order of batches), ridge classifiers on few random features, or
-regression trees, whose results depend much on the training rows. Data, folds, teachers and students are all drawn anew,
-so that the gaps spread as those of real runs do. The scores of each data set
+of 40 seeds, a student per fold and arm: on hard labels and on the teacher's probabilities. Students are two-layer
+networks (Adam, 40 epochs, one learning rate, four seeds that share the order of batches), ridge classifiers on few
+random features, or regression trees, whose results depend much on the training rows. Data, folds, teachers and students
+are all drawn anew. The scores of each data set
 are shifted by the mean gap of all of them, so that the true gap over other data sets is 0, or by that and a gap. The
 complete procedure runs on them: planned looks, floors, equivalence of 0.5 points.
 
@@ -92,7 +92,7 @@ def pairs_of(soft: Fit, hard: Fit) -> Pairs:
 def two_layer_pairs(
     x: np.ndarray, soft_labels: np.ndarray, labels: np.ndarray, seeds: Sequence[int], fold: int, *, width: int
 ) -> list[tuple[Predict, Predict]]:
-    """Two-layer students on soft and on hard labels for every seed, trained as those of `verdict` are."""
+    """Two-layer students on soft and on hard labels for every seed, with fixed settings."""
     recipe = recipe_for(len(x), epochs=TWO_LAYER_EPOCHS)
     soft_labels = soft_labels[:, 1] if soft_labels.shape[1] == 2 else soft_labels
     arrays = {"hard": hard_labels(labels.argmax(1)), "soft": probability_labels(soft_labels)}

@@ -43,22 +43,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rivals", type=Path, required=True, help="python of the environment with AutoGluon")
     parser.add_argument("--packages", type=Path, help="folder of packages with tables; default: this environment")
-    parser.add_argument("--tables", default=",".join(NAMES), help="names; name:N for N splits instead of --seeds")
+    parser.add_argument(
+        "--tables", default=",".join(NAMES), help="names; name:N for N splits, name:N:R of at most R rows"
+    )
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=8000, help="at most this many rows of a table")
     parser.add_argument("--time-limit", type=float, default=120, help="seconds for AutoGluon's fit, and its distill")
     parser.add_argument("--plan", default="", help="more options of `softlabel plan`, in one argument")
+    parser.add_argument(
+        "--remark", default="", help="circumstances of the run that its readers must know, for the page"
+    )
     parser.add_argument("--work", type=Path, default=Path("runs/distillers"))
     parser.add_argument("--out", type=Path, default=Path("docs/results/distillers"))
     arguments = parser.parse_args()
     os.environ |= ONE_THREAD
     entries: list[dict[str, Any]] = []
     for word in arguments.tables.split(","):
-        name, _, splits = word.partition(":")
+        name, splits, rows = (*word.split(":"), "", "")[:3]
+        chosen = argparse.Namespace(**vars(arguments) | {"rows": int(rows or arguments.rows)})
         for seed in range(int(splits or arguments.seeds)):
             began = time.perf_counter()
-            entries += compared(TABLES[name], seed, arguments)
+            entries += compared(TABLES[name], seed, chosen)
             print(f"{name}, seed {seed}: {time.perf_counter() - began:.0f} s", flush=True)
     write_page(arguments.out, entries, vars(arguments))
 

@@ -14,12 +14,14 @@ aside: 80% of the way from the most frequent class to boosted trees (60% or 40% 
 *goal* says which). AutoGluon's teacher is fitted and `TabularPredictor.distill` is called with its defaults, with
 {time_limit:g} seconds each. The small models of scikit-learn and LightGBM learn hard labels.
 
-Tables have at most {rows:,} rows, of which 60% are for training. `plan` trains on 60% of these, and keeps the others to
-choose settings and to test the students that it promises something about; the small models learn from all of them.
+Tables have at most {rows:,} rows where nothing else is said, of which 60% are for training. `plan` trains on 60% of
+these, and keeps the others to choose settings and to test the students that it promises something about; the small
+models learn from all of them.
 Accuracy, log loss, size and latency are means over the splits (their number is in the table), with the range of the
 accuracy; a difference of two accuracies on the about 1,000 test rows of one split has a standard error of about a
 point. Latency is that of one thread, from raw rows in memory (strings and missing values included) to probabilities:
-softlabel's students run in onnxruntime, the others in Python as their libraries provide it. Size is what has to be
+softlabel's students run in onnxruntime, the others in Python as their libraries provide it, which makes most of the
+difference: logistic regression takes milliseconds there, too. Size is what has to be
 deployed, without the libraries: the ONNX file, AutoGluon's `clone_for_deployment`, the pickled pipeline. Training is
 what the method took in all: both kinds of labels, the teacher and all sizes of a family for `plan`, which has no time
 limit; all students together for `distill`.
@@ -29,7 +31,7 @@ RESPECTS = ("accuracy", "log_loss", "bytes", "milliseconds", "milliseconds_thous
 
 def write_page(folder: Path, entries: Sequence[dict[str, Any]], settings: dict[str, Any]) -> None:
     """Write results.json and README.md."""
-    kept = {name: settings[name] for name in ("tables", "families", "seeds", "rows", "time_limit", "plan")}
+    kept = {name: settings[name] for name in ("tables", "families", "seeds", "rows", "time_limit", "plan", "remark")}
     folder.mkdir(parents=True, exist_ok=True)
     of_table = {name: [e for e in entries if e["table"] == name] for name in unique(entries, "table")}
     summaries = {name: summarized(runs) for name, runs in of_table.items()}
@@ -37,7 +39,8 @@ def write_page(folder: Path, entries: Sequence[dict[str, Any]], settings: dict[s
     (folder / "results.json").write_text(json.dumps(document, indent=1) + "\n")
     command = "python -m benchmarks.distillers --packages PACKAGES --rivals RIVALS/bin/python"
     command += f" --tables {kept['tables']} --rows {kept['rows']} --seeds {kept['seeds']}"
-    lines = [INTRODUCTION.format(**kept), *compared(of_table), ""]
+    remark = [kept["remark"], ""] if kept["remark"] else []
+    lines = [INTRODUCTION.format(**kept), *remark, *compared(of_table), ""]
     for name, methods in summaries.items():
         lines += [f"## {name}", "", *table_of(methods), ""]
     lines += ["Command (its first lines say how PACKAGES and RIVALS are made):", "", "```bash", command, "```", "",

@@ -43,7 +43,7 @@ def test_losses_are_shown():
 
 
 def test_a_family_without_a_student_is_a_row(tmp_path):
-    settings = {"tables": "t", "families": "tree", "seeds": 2, "rows": 9, "time_limit": 1.0, "plan": ""}
+    settings = {"tables": "t", "families": "tree", "seeds": 2, "rows": 9, "time_limit": 1.0, "plan": "", "remark": ""}
     write_page(tmp_path, [*RUNS, ABSENT], settings)
     assert "| softlabel: forest | 1/2 | – | no student reaches the goal |" in (tmp_path / "README.md").read_text()
     document = json.loads((tmp_path / "results.json").read_text())

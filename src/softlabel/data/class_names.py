@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from softlabel.errors import quoted
+
 
 def class_name(value: object) -> str:
     """The name of a class: 1.0 is '1' (labels may come from a float column), and True is 'true'."""
@@ -39,6 +41,14 @@ def spelled_alike(names: Iterable[str]) -> list[list[str]]:
     for name in names:
         alike.setdefault("".join(name.casefold().split()), []).append(name)
     return [same for same in alike.values() if len(same) > 1]
+
+
+def spelling_notes(names: Iterable[str]) -> tuple[str, ...]:
+    """A remark for the user about each group of classes that are `spelled_alike`."""
+    return tuple(
+        f"{quoted(same)} are different classes: if they are the same one, spell it in one way"
+        for same in spelled_alike(names)
+    )
 
 
 def places_of(names: Iterable[str], classes: Sequence[str]) -> dict[str, int | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softlabel.data.arrays import encode_classes, label_array, number_table
-from softlabel.data.class_names import rule_sides, spelled_alike
+from softlabel.data.class_names import rule_sides, spelling_notes
 from softlabel.data.dividing import PARTS, divided, fold_parts
 from softlabel.data.encoding import ColumnPlan, TableEncoder
 from softlabel.data.images import as_pixels, channels_first
@@ -22,7 +22,7 @@ from softlabel.data.rules import leave_out as labels_left
 from softlabel.data.scaling import Scaler
 from softlabel.data.tables import contradiction_notes
 from softlabel.data.user_frames import take_rows
-from softlabel.errors import few, quoted, require, unknown
+from softlabel.errors import few, require, unknown
 from softlabel.ranges import check_seed
 
 if TYPE_CHECKING:
@@ -208,11 +208,7 @@ class Problem(HasPixels):
         parts = dict(zip(PARTS, rows, strict=True))
         problem = replace(self, parts=parts, official_test=test is not None)._with_scale(scale)
         clashes = () if problem.table is None else contradiction_notes(problem.X, self.y)
-        alike = tuple(
-            f"{quoted(same)} are different classes: if they are the same one, spell it in one way"
-            for same in spelled_alike(self.classes)
-        )
-        return replace(problem, notes=(*self.notes, *clashes, *alike))
+        return replace(problem, notes=(*self.notes, *clashes, *spelling_notes(self.classes)))
 
     def folds(self, count: int, seed: int = 0) -> tuple["Problem", ...]:
         """The problem `count` times, each row being a test row in exactly one of them.
