@@ -47,8 +47,8 @@ def main() -> None:
         "--tables", default=",".join(NAMES), help="names; name:N for N splits, name:N:R of at most R rows"
     )
     parser.add_argument("--families", default=",".join(FAMILIES))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=8000, help="at most this many rows of a table")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--rows", type=int, default=2000, help="at most this many rows of a table")
     parser.add_argument("--time-limit", type=float, default=120, help="seconds for AutoGluon's fit, and its distill")
     parser.add_argument("--plan", default="", help="more options of `softlabel plan`, in one argument")
     parser.add_argument(
