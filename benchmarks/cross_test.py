@@ -6,12 +6,11 @@ Only scenarios (and "AUC") whose names begin with one of the arguments are run; 
 
 The population is MNIST, 70,000 images in 30 principal components. A simulated verdict draws a data set of some hundred
 rows, divides it into five folds, trains a teacher per fold (ridge regression on 300 random features) and, for every one
-of 40 seeds, a student per fold and arm: on hard labels and on the teacher's probabilities. Students are two-layer
-networks (Adam, 40 epochs, one learning rate, four seeds that share the order of batches), ridge classifiers on few
-random features, or regression trees, whose results depend much on the training rows. Data, folds, teachers and students
-are all drawn anew. The scores of each data set
-are shifted by the mean gap of all of them, so that the true gap over other data sets is 0, or by that and a gap. The
-complete procedure runs on them: planned looks, floors, equivalence of 0.5 points.
+of 40 seeds, a student per fold and arm: on hard labels and on the teacher's probabilities. Students are ridge
+classifiers on few random features, or regression trees, whose results depend much on the training rows. Data, folds,
+teachers and students are all drawn anew. The scores of each data set are shifted by the mean gap of all of them, so that
+the true gap over other data sets is 0, or by that and a gap. The complete procedure runs on them: planned looks, floors,
+equivalence of 0.5 points. `benchmarks.whole_verdicts` does the same with two-layer students and all their choices.
 
 Asked: winners without a true gap in at most 5% of the verdicts, for every metric. Beside it stand the same without the
 factor for overlapping training sets (the interval of Bayle et al., 2020), the test on one fold alone (a split 80:20),
@@ -37,14 +36,10 @@ from softlabel.lab.cross_test import crossed_gap, fold_scores
 from softlabel.lab.scores import METRICS, Unmet, example_scores, unseen
 from softlabel.lab.sequential import Look, analyze, follow, planned_looks
 from softlabel.lab.statistics import Estimate, judge
-from softlabel.networks import Student, TwoLayer, hard_labels, train_students
-from softlabel.networks import soft_labels as probability_labels
-from softlabel.studies.students.recipe import TOGETHER, recipe_for
 
 FOLDS, SEEDS, EQUIVALENCE = 5, 40, 0.5
 GAPS = (1.0, 2.0, 4.0)
 COMPONENTS, TEACHER_FEATURES, SHARPNESS, RIDGE = 30, 300, 6.0, 3.0
-TWO_LAYER_EPOCHS = 40
 RESULTS = Path("docs/results/cross-test/results.json")
 
 Population = tuple[np.ndarray, np.ndarray]
@@ -87,39 +82,6 @@ def pairs_of(soft: Fit, hard: Fit) -> Pairs:
         return [(soft(x, soft_labels, seed, fold), hard(x, labels, seed, fold)) for seed in seeds]
 
     return fit
-
-
-def two_layer_pairs(
-    x: np.ndarray, soft_labels: np.ndarray, labels: np.ndarray, seeds: Sequence[int], fold: int, *, width: int
-) -> list[tuple[Predict, Predict]]:
-    """Two-layer students on soft and on hard labels for every seed, with fixed settings."""
-    recipe = recipe_for(len(x), epochs=TWO_LAYER_EPOCHS)
-    soft_labels = soft_labels[:, 1] if soft_labels.shape[1] == 2 else soft_labels
-    arrays = {"hard": hard_labels(labels.argmax(1)), "soft": probability_labels(soft_labels)}
-    pairs: list[tuple[Predict, Predict]] = []
-    for first in range(0, len(seeds), TOGETHER):
-        some = seeds[first : first + TOGETHER]
-        students = [
-            Student(width=width, seed=seed, labels=arm, radius=None, learning_rate=0.02, init=recipe.init,
-                    train_output=recipe.train_output, biases=recipe.biases)
-            for seed in some
-            for arm in ("soft", "hard")
-        ]  # fmt: skip
-        run = train_students(
-            x, students, arrays, epochs=recipe.epochs, batch_size=recipe.batch_size, seed=some[0] + fold,
-            optimizer="adam", schedule="cosine",
-        )  # fmt: skip
-        predicts = [_probabilities_of(trained.network) for trained in run]
-        pairs += list(zip(predicts[::2], predicts[1::2], strict=True))
-    return pairs
-
-
-def _probabilities_of(network: TwoLayer) -> Predict:
-    def predict(inputs: np.ndarray) -> np.ndarray:
-        logits = network.logits(inputs)
-        return _softmax(np.stack([np.zeros(len(logits)), logits], axis=1) if logits.ndim == 1 else logits)
-
-    return predict
 
 
 def _softmax(z: np.ndarray) -> np.ndarray:
@@ -309,9 +271,6 @@ NARROW = partial(ridge_student, width=40)
 RIDGES = pairs_of(partial(NARROW, penalty=1.0), partial(NARROW, penalty=0.1))
 OF_CLASSES = ("accuracy", "balanced accuracy", "log loss")  # metrics of more than two classes
 SCENARIOS: dict[str, tuple[Scenario, int, int]] = {  # data sets, and seeds of the truth
-    "two-layer, two even classes, 400 rows": (
-        Scenario(400, partial(two_layer_pairs, width=8), tuple(METRICS), EVEN), 120, 0,
-    ),
     "trees, two even classes, 400 rows": (
         Scenario(400, pairs_of(tree_student, tree_student), tuple(METRICS), EVEN), 120, 0,
     ),
@@ -354,15 +313,15 @@ def main() -> None:
             summary = summarize(metric, sets, truth_seeds, extra)
             results[f"{name}: {metric}"] = summary
             print(f"{name}: {metric}: {summary}", flush=True)
-        _write(results)
+        write_results(results)
     for counts, areas, correlation in CURVES if "AUC".startswith(begins) else ():
         row = curve_coverage(*counts, areas, correlation, 1000)
         results[f"AUC of {counts[0]} and {counts[1]} rows, areas {areas}, correlation {correlation}"] = row
         print(counts, areas, correlation, {key: round(value, 4) for key, value in row.items()}, flush=True)
-    _write(results)
+    write_results(results)
 
 
-def _write(results: dict[str, Any]) -> None:
+def write_results(results: dict[str, Any]) -> None:
     """Write what there is so far."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json_text(results) + "\n")
