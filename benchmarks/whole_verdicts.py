@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -30,12 +31,12 @@ from benchmarks.tables.sources import write_table
 from softlabel.data import Problem, load
 from softlabel.lab.cross_test import fold_scores
 from softlabel.lab.driver import read_results
+from softlabel.lab.sequential import InterimAnalysis
 from softlabel.studies.run import open_ledger
 from softlabel.studies.verdict.cells import arm_scores
 from softlabel.studies.verdict.study import VerdictStudy
 
 WIDTH, SEEDS, SETS = 8, 20, 100
-NEVER_SETTLED = 1 - 1e-9  # confidence at which no look stops a verdict
 CHOSEN_BY = {"accuracy": ("accuracy", "balanced accuracy"), "log-loss": ("log loss", "auc")}
 
 
@@ -50,7 +51,6 @@ class Drawn:
 
 KINDS = {
     "whole verdicts, diamonds (Ideal or not), 400 rows": Drawn("diamonds", "label==Ideal", 400),
-    "whole verdicts, census-income (6% positive), 800 rows": Drawn("census-income", None, 800),
 }
 
 
@@ -91,11 +91,11 @@ def run(kind: str, file: Path, number: int, metric: str, work: Path) -> Path:
         folder = kept.with_suffix("")
         problem = draw(KINDS[kind], file, number, folder.with_suffix(".csv"))
         seed = 1000 * number
-        options = sl.VerdictOptions(confidence=NEVER_SETTLED, cross_test=5)
-        result = sl.verdict(problem, width=WIDTH, seeds=SEEDS, seed=seed, metric=metric, out=folder, options=options,
-                            execution=sl.Execution(progress=False))  # fmt: skip
-        with open_ledger(folder) as ledger:
-            scores = arm_scores(result.settings, read_results(VerdictStudy(result.settings), ledger))
+        with patch.object(InterimAnalysis, "settled", False):  # no look stops a verdict
+            result = sl.verdict(problem, width=WIDTH, seeds=SEEDS, seed=seed, metric=metric, out=folder,
+                                options=sl.VerdictOptions(cross_test=5), execution=sl.Execution(progress=False))
+            with open_ledger(folder) as ledger:
+                scores = arm_scores(result.settings, read_results(VerdictStudy(result.settings), ledger))
         truth = np.concatenate([part.test.y for part in problem.folds(5, seed)])
         with kept.with_suffix(".part").open("wb") as opened:
             np.savez(opened, soft=scores["soft"], hard=scores["hard"], truth=truth, folds=result.settings.folds,
