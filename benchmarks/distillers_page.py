@@ -18,8 +18,8 @@ Tables have at most {rows:,} rows where nothing else is said, of which 60% are f
 these, and keeps the others to choose settings and to test the students that it promises something about; the small
 models learn from all of them.
 Accuracy, log loss, size and latency are means over the splits (their number is in the table), with the range of the
-accuracy; a difference of two accuracies on the about 1,000 test rows of one split has a standard error of about a
-point. Latency is that of one thread, from raw rows in memory (strings and missing values included) to probabilities:
+accuracy; a difference of two accuracies on the test rows of one split (40% of the rows) has a standard error of about
+a point. Latency is that of one thread, from raw rows in memory (strings and missing values included) to probabilities:
 softlabel's students run in onnxruntime, the others in Python as their libraries provide it, which makes most of the
 difference: logistic regression takes milliseconds there, too. Size is what has to be
 deployed, without the libraries: the ONNX file, AutoGluon's `clone_for_deployment`, the pickled pipeline. Training is
