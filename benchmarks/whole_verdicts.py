@@ -36,7 +36,7 @@ from softlabel.studies.run import open_ledger
 from softlabel.studies.verdict.cells import arm_scores
 from softlabel.studies.verdict.study import VerdictStudy
 
-WIDTH, SEEDS, SETS = 8, 20, 100
+WIDTH, SEEDS, SETS = 8, 20, 80
 CHOSEN_BY = {"accuracy": ("accuracy", "balanced accuracy"), "log-loss": ("log loss", "auc")}
 
 
