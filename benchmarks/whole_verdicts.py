@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -37,6 +38,7 @@ from softlabel.studies.verdict.cells import arm_scores
 from softlabel.studies.verdict.study import VerdictStudy
 
 WIDTH, SEEDS, SETS = 8, 20, 80
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 CHOSEN_BY = {"accuracy": ("accuracy", "balanced accuracy"), "log-loss": ("log loss", "auc")}
 
 
@@ -61,18 +63,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--work", type=Path, default=Path("runs/whole-verdicts"))
     arguments = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ |= ONE_THREAD  # read by processes that are spawned
     files = {kind: write_table(TABLES[drawn.table], arguments.work, packages=arguments.packages)
              for kind, drawn in KINDS.items()}  # fmt: skip
-    jobs = [
-        (kind, files[kind], number, metric, arguments.work)
-        for number in range(arguments.sets)
-        for kind in KINDS
-        for metric in CHOSEN_BY
-    ]
-    with ProcessPoolExecutor(arguments.jobs) as pool:
+    jobs = [(kind, files[kind], number, arguments.work) for number in range(arguments.sets) for kind in KINDS]
+    with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
         for done in pool.map(run, *zip(*jobs, strict=True)):
-            print(done.stem, flush=True)
+            print(done, flush=True)
     results: dict[str, Any] = json.loads(RESULTS.read_text())
     for kind in KINDS:
         for chosen_by, metrics in CHOSEN_BY.items():
@@ -84,25 +81,28 @@ def main() -> None:
     write_results(results)
 
 
-def run(kind: str, file: Path, number: int, metric: str, work: Path) -> Path:
-    """The scores of one verdict, kept in a file."""
-    kept = _kept(kind, number, metric, work)
-    if not kept.is_file():
-        folder = kept.with_suffix("")
-        problem = draw(KINDS[kind], file, number, folder.with_suffix(".csv"))
+def run(kind: str, file: Path, number: int, work: Path) -> str:
+    """The scores of the verdicts of one data set, kept in files; the second verdict takes over the first's teachers."""
+    folder = work / f"{KINDS[kind].table}-{number}"
+    for metric in CHOSEN_BY:
+        kept = _kept(kind, number, metric, work)
+        if kept.is_file():
+            continue
+        folder.mkdir(exist_ok=True)
+        problem = draw(KINDS[kind], file, number, folder / "rows.csv")
         seed = 1000 * number
         with patch.object(InterimAnalysis, "settled", False):  # no look stops a verdict
-            result = sl.verdict(problem, width=WIDTH, seeds=SEEDS, seed=seed, metric=metric, out=folder,
+            result = sl.verdict(problem, width=WIDTH, seeds=SEEDS, seed=seed, metric=metric, out=folder / metric,
                                 options=sl.VerdictOptions(cross_test=5), execution=sl.Execution(progress=False))
-            with open_ledger(folder) as ledger:
+            with open_ledger(folder / metric) as ledger:
                 scores = arm_scores(result.settings, read_results(VerdictStudy(result.settings), ledger))
         truth = np.concatenate([part.test.y for part in problem.folds(5, seed)])
         with kept.with_suffix(".part").open("wb") as opened:
             np.savez(opened, soft=scores["soft"], hard=scores["hard"], truth=truth, folds=result.settings.folds,
                      log=metric == "log-loss")  # fmt: skip
         kept.with_suffix(".part").replace(kept)
-        shutil.rmtree(folder)
-    return kept
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder.name
 
 
 def _kept(kind: str, number: int, metric: str, work: Path) -> Path:
