@@ -8,9 +8,10 @@ The population is MNIST, 70,000 images in 30 principal components. A simulated v
 rows, divides it into five folds, trains a teacher per fold (ridge regression on 300 random features) and, for every one
 of 40 seeds, a student per fold and arm: on hard labels and on the teacher's probabilities. Students are ridge
 classifiers on few random features, or regression trees, whose results depend much on the training rows. Data, folds,
-teachers and students are all drawn anew. The scores of each data set are shifted by the mean gap of all of them, so that
-the true gap over other data sets is 0, or by that and a gap. The complete procedure runs on them: planned looks, floors,
-equivalence of 0.5 points. `benchmarks.whole_verdicts` does the same with two-layer students and all their choices.
+teachers and students are all drawn anew. The scores of each data set are shifted by the mean gap of all of them, so
+that the true gap over other data sets is 0, or by that and a gap. The complete procedure runs on them: planned looks,
+floors, equivalence of 0.5 points. `benchmarks.whole_verdicts` does the same with two-layer students and all their
+choices.
 
 Asked: winners without a true gap in at most 5% of the verdicts, for every metric. Beside it stand the same without the
 factor for overlapping training sets (the interval of Bayle et al., 2020), the test on one fold alone (a split 80:20),

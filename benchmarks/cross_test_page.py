@@ -10,11 +10,11 @@ On small tables `verdict` tests every row once, in five folds. Here it runs on s
 each with its own rows, folds, teachers and students. The scores are shifted so that the true gap, over other data sets
 of the same kind, is 0 points, or 1, 2 or 4. A *false winner* is a winner where the true gap is 0; the limit is 5%.
 *Power* is the share of verdicts "soft wins". Trees and ridge classifiers learn from MNIST (30 principal components),
-{seeds} seeds per data set, with fixed settings. *Whole verdicts* are those of `softlabel verdict --width 8 --seeds 20` on
-rows of real tables: two-layer students, with teacher, settings and number of epochs chosen in every fold. Their settings
-are chosen by accuracy for both accuracies, by log loss for log loss and AUC. The factor for overlapping training sets
-was chosen among six variants while the simulations with trees and ridge were explored: for these the numbers are not an
-independent check, for whole verdicts they are.
+{seeds} seeds per data set, with fixed settings. *Whole verdicts* are those of `softlabel verdict --width 8 --seeds 20`
+on rows of real tables: two-layer students, with teacher, settings and number of epochs chosen in every fold. Their
+settings are chosen by accuracy for both accuracies, by log loss for log loss and AUC. The factor for overlapping
+training sets was chosen among six variants while the simulations with trees and ridge were explored: for these the
+numbers are not an independent check, for whole verdicts they are.
 """
 FIRST = """| students | metric | data sets | false winners | power at 1 | at 2 | at 4 | power at 2, one test part |
 | --- | --- | --: | --: | --: | --: | --: | --: |"""
@@ -61,5 +61,9 @@ def write_page(path: Path, results: Mapping[str, Any]) -> None:
             for side in ("with the floor", "scores alone")
         ]
         lines.append(f"| {rows} | {areas.strip('()')} | {correlation} | {' | '.join(cells)} |")
-    lines += ["", "Commands: `python -m benchmarks.cross_test`, `python -m benchmarks.whole_verdicts --packages PACKAGES`. All numbers: [results.json](results.json)."]
+    lines += [
+        "",
+        "Commands: `python -m benchmarks.cross_test`, `python -m benchmarks.whole_verdicts --packages PACKAGES`. All "
+        "numbers: [results.json](results.json).",
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

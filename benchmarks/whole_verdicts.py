@@ -6,9 +6,9 @@
 Every data set is some hundred rows drawn from a long table, and goes through `verdict` as a user's file would: folds,
 encoded columns, a teacher chosen and trained in every fold, settings and number of epochs chosen on validation rows of
 every fold, two-layer students of both arms. Only the looks are not allowed to stop, so that all seeds are there. Scores
-are then shifted as in `benchmarks.cross_test`, whose page gets the results: the true gap over other data sets is 0, or a
-known one. Settings are chosen by accuracy for accuracy and balanced accuracy, by log loss for log loss and AUC: with two
-classes these scores are enough to compute the others. What is done is kept in the folder `--work`.
+are then shifted as in `benchmarks.cross_test`, whose page gets the results: the true gap over other data sets is 0, or
+a known one. Settings are chosen by accuracy for accuracy and balanced accuracy, by log loss for log loss and AUC: with
+two classes these scores are enough to compute the others. What is done is kept in the folder `--work`.
 """
 
 import argparse
@@ -92,8 +92,16 @@ def run(kind: str, file: Path, number: int, work: Path) -> str:
         problem = draw(KINDS[kind], file, number, folder / "rows.csv")
         seed = 1000 * number
         with patch.object(InterimAnalysis, "settled", False):  # no look stops a verdict
-            result = sl.verdict(problem, width=WIDTH, seeds=SEEDS, seed=seed, metric=metric, out=folder / metric,
-                                options=sl.VerdictOptions(cross_test=5), execution=sl.Execution(progress=False))
+            result = sl.verdict(
+                problem,
+                width=WIDTH,
+                seeds=SEEDS,
+                seed=seed,
+                metric=metric,
+                out=folder / metric,
+                options=sl.VerdictOptions(cross_test=5),
+                execution=sl.Execution(progress=False),
+            )
             with open_ledger(folder / metric) as ledger:
                 scores = arm_scores(result.settings, read_results(VerdictStudy(result.settings), ledger))
         truth = np.concatenate([part.test.y for part in problem.folds(5, seed)])
