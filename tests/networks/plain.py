@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from softlabel.networks import Labels, Student
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 
 SIGMA = {
     "relu": torch.relu,
@@ -45,13 +45,13 @@ def plain_training(
 ) -> tuple[np.ndarray, list[float]]:
     """Logits on the inputs after training, and the loss before each step."""
     x = torch.from_numpy(inputs).to(dtype)
-    hidden, output = draw_init(
+    drawn = draw_weights(
         student.init, width=student.width, inputs=x.shape[1], outputs=labels.outputs, seed=student.seed
     )
-    w = torch.tensor(hidden, dtype=dtype, requires_grad=True)
-    b = torch.zeros(student.width, dtype=dtype, requires_grad=student.biases)
-    a = torch.tensor(output, dtype=dtype, requires_grad=student.train_output)
-    c = torch.zeros(labels.outputs, dtype=dtype, requires_grad=student.biases)
+    w = torch.tensor(drawn.hidden, dtype=dtype, requires_grad=True)
+    b = torch.tensor(student.biases * drawn.hidden_bias, dtype=dtype, requires_grad=student.biases)
+    a = torch.tensor(drawn.output, dtype=dtype, requires_grad=student.train_output)
+    c = torch.tensor(student.biases * drawn.output_bias, dtype=dtype, requires_grad=student.biases)
     initial_w, initial_b = w.detach().clone(), b.detach().clone()
     learning = [tensor for tensor in (w, b, a, c) if tensor.requires_grad]
     rule = {"gradient": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer](learning, lr=student.learning_rate)
@@ -59,7 +59,7 @@ def plain_training(
     losses = []
 
     def forward(rows: torch.Tensor) -> torch.Tensor:
-        f = SIGMA[student.activation](rows @ w.t() + b) @ a.t() / math.sqrt(student.width) + c
+        f = SIGMA[student.activation](rows @ w.t() + b) @ a.t() * (student.output_scale / math.sqrt(student.width)) + c
         return torch.cat([torch.zeros_like(f), f], dim=1) if labels.outputs == 1 else f
 
     for step in range(iterations):

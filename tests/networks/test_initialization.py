@@ -1,31 +1,50 @@
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
-from softlabel.networks.initialization import INITS, draw_init
+from softlabel.networks.initialization import INITS, draw_weights
 
 
 @pytest.mark.parametrize("init", INITS)
 def test_a_seed_means_one_initialization(init):
-    first = draw_init(init, width=6, inputs=5, outputs=3, seed=4)
-    again = draw_init(init, width=6, inputs=5, outputs=3, seed=4)
-    other = draw_init(init, width=6, inputs=5, outputs=3, seed=5)
-    for one, two in zip(first, again, strict=True):
+    first, again, other = (draw_weights(init, width=6, inputs=5, outputs=3, seed=seed) for seed in (4, 4, 5))
+    for one, two in zip(astuple(first), astuple(again), strict=True):
         np.testing.assert_array_equal(one, two)
-    assert not np.array_equal(first[0], other[0])
-    assert set(np.unique(first[1])) <= {-1.0, 1.0}
-    assert first[0].shape == (6, 5)
-    assert first[1].shape == (3, 6)
+    assert not np.array_equal(first.hidden, other.hidden)
+    assert [array.shape for array in astuple(first)] == [(6, 5), (3, 6), (6,), (3,)]
+    if init != "torch":
+        assert set(np.unique(first.output)) <= {-1.0, 1.0}
+        assert not first.hidden_bias.any()
+        assert not first.output_bias.any()
 
 
 def test_symmetric_pairs_share_weights_and_oppose_signs():
-    hidden, output = draw_init("symmetric", width=8, inputs=3, outputs=2)
-    np.testing.assert_array_equal(hidden[:4], hidden[4:])
-    np.testing.assert_array_equal(output[:, :4], -output[:, 4:])
+    drawn = draw_weights("symmetric", width=8, inputs=3, outputs=2)
+    np.testing.assert_array_equal(drawn.hidden[:4], drawn.hidden[4:])
+    np.testing.assert_array_equal(drawn.output[:, :4], -drawn.output[:, 4:])
 
 
-@pytest.mark.parametrize(("init", "spread"), [("symmetric", 1), ("gaussian", 1), ("he", 0.02**0.5), ("glorot", None)])
-def test_spreads(init, spread):
-    hidden, _ = draw_init(init, width=400, inputs=100)
-    spread = (6 / 500) ** 0.5 / 3**0.5 if spread is None else spread
-    assert hidden.std() == pytest.approx(spread, rel=0.03)
-    assert abs(hidden.mean()) < 0.02 * spread
+SPREADS = {
+    "symmetric": 1,
+    "gaussian": 1,
+    "he": 0.02**0.5,
+    "glorot": (6 / 500 / 3) ** 0.5,
+    "torch": (1 / 100 / 3) ** 0.5,
+}
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_spreads(init):
+    hidden = draw_weights(init, width=400, inputs=100).hidden
+    assert hidden.std() == pytest.approx(SPREADS[init], rel=0.03)
+    assert abs(hidden.mean()) < 0.02 * SPREADS[init]
+
+
+def test_torch_has_the_ranges_of_its_linear_layers():
+    """Weights and biases of a layer are uniform on ±1/√fan-in."""
+    drawn = draw_weights("torch", width=300, inputs=50, outputs=200)
+    for array, limit in zip(astuple(drawn), (50, 300, 50, 300), strict=True):
+        assert np.abs(array).max() <= limit**-0.5
+        assert np.abs(array).max() > 0.95 * limit**-0.5
+        assert array.std() == pytest.approx((limit * 3) ** -0.5, rel=0.1)

@@ -19,7 +19,7 @@ from softlabel.networks import (
     train_students,
 )
 from softlabel.networks.activations import ACTIVATIONS
-from softlabel.networks.initialization import INITS
+from softlabel.networks.initialization import INITS, draw_weights
 from softlabel.networks.pgd import StackTraining
 from softlabel.networks.two_layer import TwoLayer
 from tests.networks.plain import plain_training
@@ -114,8 +114,42 @@ def test_everything_at_once_equals_plain():
         *many(width=5, init="glorot", train_output=True, activation="gelu"),
         *many(width=2, biases=True),
         *[dataclasses.replace(s, radius=None) for s in many(width=8)],
+        *many(output_scale=3.0),
+        *many(width=5, init="torch", output_scale=0.5, train_output=True, biases=True),
     ]
     check_all(x, labels, students, 1e-10)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_an_ordinary_pytorch_network(outputs):
+    """`init` "torch" with an output scale of √m is a network of linear layers, with one output or two."""
+    x, labels = problem()
+    hard = labels["hard"].values
+    two = Labels("hard", np.stack([hard < 0, hard > 0], axis=1).astype(float))
+    student = Student(width=5, seed=3, init="torch", output_scale=5**0.5, train_output=True, biases=True, radius=None,
+                      learning_rate=0.05)  # fmt: skip
+    run = train_students(x, [student], two if outputs == 2 else labels["hard"], iterations=20, optimizer="adam",
+                         options=TrainingOptions(precision="float64"))  # fmt: skip
+    drawn = draw_weights("torch", width=5, inputs=x.shape[1], outputs=outputs, seed=3)
+    network = torch.nn.Sequential(torch.nn.Linear(x.shape[1], 5), torch.nn.ReLU(), torch.nn.Linear(5, outputs)).double()
+    arrays = (drawn.hidden, drawn.hidden_bias, drawn.output, drawn.output_bias)
+    with torch.no_grad():
+        for parameter, array in zip(network.parameters(), arrays, strict=True):
+            parameter.copy_(torch.from_numpy(array))
+    adam = torch.optim.Adam(network.parameters(), lr=0.05)
+    inputs, truth = torch.from_numpy(x).double(), torch.from_numpy((hard > 0).astype(int))
+    for _ in range(20):
+        logits = network(inputs)
+        loss = (
+            torch.nn.functional.cross_entropy(logits, truth)
+            if outputs == 2
+            else torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], truth.double())
+        )
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    expected = network(inputs).detach().numpy()
+    np.testing.assert_allclose(run[0].network.logits(x), expected if outputs == 2 else expected[:, 0], atol=1e-10)
 
 
 def test_float32_is_within_a_hundred_thousandth():

@@ -11,7 +11,7 @@ from scipy.special import entr
 
 from softlabel.errors import InputError
 from softlabel.networks import Labels, Student, TrainingOptions, hard_labels, optimizers, train_students
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 from softlabel.studies.audit import AuditOptions, audit
 from softlabel.studies.margin import margin
 from softlabel.teachers import KernelLimitTeacher
@@ -162,9 +162,9 @@ def test_an_unpaired_initialization_is_caught(toy, monkeypatch):
     x, y, teacher = toy
 
     def unpaired(init, **shape):
-        return draw_init("gaussian", **shape)
+        return draw_weights("gaussian", **shape)
 
-    monkeypatch.setattr("softlabel.networks.two_layer.draw_init", unpaired)
+    monkeypatch.setattr("softlabel.networks.two_layer.draw_weights", unpaired)
     result = audited(x, y, teacher, width=50, iterations=5)
     assert "start" in failing(result)
 

@@ -51,6 +51,7 @@ class StudentGroup:
     members: list[int]
     width: int
     half: int
+    output_scale: float
     activation: Activation
     activation_name: str
     first_row: int
@@ -62,7 +63,7 @@ class StudentGroup:
 
     @property
     def scale(self) -> float:
-        return 1 / math.sqrt(self.width)
+        return self.output_scale / math.sqrt(self.width)
 
     @property
     def rows(self) -> slice:
@@ -157,7 +158,7 @@ class Stack:
         bias = group.output_bias
         return TwoLayer(
             hidden[:, : self.inputs.dimension].clone(),
-            output.clone(),
+            output * group.output_scale,
             None if bias is None else hidden[:, -1].clone(),
             None if bias is None else bias.value[0, index, :, 0].clone(),
             group.activation_name,
@@ -194,7 +195,7 @@ class Stack:
 def _by_shape(students: Sequence[Student]) -> list[list[int]]:
     shapes: dict[tuple[object, ...], list[int]] = {}
     for number, s in enumerate(students):
-        shapes.setdefault((s.width, s.activation, s.train_output, s.biases), []).append(number)
+        shapes.setdefault((s.width, s.output_scale, s.activation, s.train_output, s.biases), []).append(number)
     return list(shapes.values())
 
 
@@ -213,27 +214,38 @@ def _group(
     dimension = inputs.dimension
     hidden = torch.zeros(2, len(members), half, dimension + inputs.bias, dtype=torch.float64)
     output = torch.zeros(2, len(members), outputs, half, dtype=torch.float64)
+    bias = torch.zeros(1, len(members), outputs, 1, dtype=torch.float64)
     for index, number in enumerate(members):
         student = students[number]
         network = TwoLayer.initialized(
-            student.init, width=student.width, inputs=dimension, outputs=outputs, seed=student.seed
+            student.init,
+            width=student.width,
+            inputs=dimension,
+            outputs=outputs,
+            seed=student.seed,
+            biases=student.biases,
         )
         for h, part in enumerate(network.hidden.split(half)):
+            neurons = slice(h * half, (h + 1) * half)
             hidden[h, index, : len(part), :dimension] = part
-            output[h, index, :, : len(part)] = network.output[:, h * half : (h + 1) * half]
+            output[h, index, :, : len(part)] = network.output[:, neurons]
+            if network.hidden_bias is not None:
+                hidden[h, index, : len(part), -1] = network.hidden_bias[neurons]
+        if network.output_bias is not None:
+            bias[0, index, :, 0] = network.output_bias
     learning_rate = torch.tensor([students[i].learning_rate for i in members], dtype=dtype)[None, :, None, None]
     temperatures = [students[i].temperature if students[i].temperature_on == "both" else 1.0 for i in members]
-    bias = torch.zeros(1, len(members), outputs, 1, dtype=dtype)
     group = StudentGroup(
         members=list(members),
         width=first.width,
         half=half,
+        output_scale=first.output_scale,
         activation=activation(first.activation),
         activation_name=first.activation,
         first_row=first_row,
         output=Slot.zeros(output.to(dtype), learning_rate),
         train_output=first.train_output,
-        output_bias=Slot.zeros(bias, learning_rate) if first.biases else None,
+        output_bias=Slot.zeros(bias.to(dtype), learning_rate) if first.biases else None,
         target_rows=torch.tensor([target_rows[i] for i in members]),
         temperature=None if set(temperatures) == {1.0} else torch.tensor(temperatures, dtype=dtype)[:, None, None],
     )

@@ -32,10 +32,12 @@ class Student:
         Projection radius B: each neuron stays within B/√m of its initial weights. None means no projection.
     learning_rate : float, default=1.0
         Learning rate η.
-    init : {"symmetric", "gaussian", "he", "glorot"}, default="symmetric"
-        Initialization.
+    init : {"symmetric", "gaussian", "he", "glorot", "torch"}, default="symmetric"
+        Initialization; "torch" is PyTorch's default for linear layers.
     activation : {"relu", "softplus", "tanh", "erf", "gelu"}, default="relu"
         Activation function.
+    output_scale : float, default=1.0
+        Factor α of the output: f(x) = (α/√m) Σ_j a_j σ(w_j·x + b_j) + b. The weights of a trained network contain it.
     train_output : bool, default=False
         Whether the output weights, initially ±1, are trained too.
     biases : bool, default=False
@@ -63,6 +65,7 @@ class Student:
     learning_rate: float = 1.0
     init: str = "symmetric"
     activation: str = "relu"
+    output_scale: float = 1.0
     train_output: bool = False
     biases: bool = False
 
@@ -88,6 +91,7 @@ class Student:
     def check_sizes(self, least: float = SMALLEST, most: float = LARGEST) -> None:
         """Raise unless learning rate and radius lie in this range, by default that of float32."""
         check_positive(self.learning_rate, "learning_rate", least, most)
+        check_positive(self.output_scale, "output_scale", least, most)
         if self.radius is not None:
             remedy = "use `radius` None to train without projection"
             check_positive(self.radius, "radius", least, most, remedy=remedy)

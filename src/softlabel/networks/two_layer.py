@@ -16,7 +16,7 @@ from torch import Tensor
 
 from softlabel.errors import require
 from softlabel.networks.activations import activation
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 from softlabel.numerics import load_tensors, save_tensors
 
 BLOCK = 8192
@@ -70,11 +70,11 @@ class TwoLayer:
         biases: bool = False,
         activation: str = "relu",
     ) -> "TwoLayer":
-        """An untrained network in float64, with biases of zero.
+        """An untrained network in float64.
 
         Parameters
         ----------
-        init : {"symmetric", "gaussian", "he", "glorot"}
+        init : {"symmetric", "gaussian", "he", "glorot", "torch"}
             Initialization of the weights.
         width : int
             Number of neurons m.
@@ -92,12 +92,12 @@ class TwoLayer:
         TwoLayer
             The network.
         """
-        hidden, output = draw_init(init, width=width, inputs=inputs, outputs=outputs, seed=seed)
+        drawn = draw_weights(init, width=width, inputs=inputs, outputs=outputs, seed=seed)
         return cls(
-            torch.from_numpy(hidden),
-            torch.from_numpy(output),
-            torch.zeros(width, dtype=torch.float64) if biases else None,
-            torch.zeros(outputs, dtype=torch.float64) if biases else None,
+            torch.from_numpy(drawn.hidden),
+            torch.from_numpy(drawn.output),
+            torch.from_numpy(drawn.hidden_bias) if biases else None,
+            torch.from_numpy(drawn.output_bias) if biases else None,
             activation,
         )
 

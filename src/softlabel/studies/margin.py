@@ -12,7 +12,7 @@ from softlabel.errors import require
 from softlabel.lab.file_names import file_names
 from softlabel.lab.writable import check_directory
 from softlabel.memory import check_memory
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.drawing import chart_figure, draw
 from softlabel.report.page import Table
@@ -363,7 +363,7 @@ def _init_margins(
     rows: list[dict[str, float]] = []
     for width in widths:
         for init_seed in range(seed, seed + INIT_SEEDS):
-            weights, _ = draw_init("symmetric", width=width, inputs=data.X.shape[1], seed=init_seed)
+            weights = draw_weights("symmetric", width=width, inputs=data.X.shape[1], seed=init_seed).hidden
             gamma = init_margin(data.X, data.y, weights[: width // 2])
             rows.append({"width": width, "seed": init_seed, "gamma": gamma})
     for path in draw(_init_chart(rows, widths, margin), out / "figures"):

@@ -127,12 +127,18 @@ class _Course:
     def state(self, network: TwoLayer, student: Student) -> tuple[float, float, float]:
         """Dead neurons, displacement, and neurons on the boundary of the ball."""
         start = TwoLayer.initialized(
-            student.init, width=student.width, inputs=network.inputs, outputs=network.outputs, seed=student.seed
+            student.init,
+            width=student.width,
+            inputs=network.inputs,
+            outputs=network.outputs,
+            seed=student.seed,
+            biases=student.biases,
         )
-        hidden = network.hidden.double().numpy()
-        bias = np.zeros(len(hidden)) if network.hidden_bias is None else network.hidden_bias.double().numpy()
+        hidden, bias, begun = network.hidden.double().numpy(), np.zeros(network.width), np.zeros(network.width)
+        if network.hidden_bias is not None and start.hidden_bias is not None:
+            bias, begun = network.hidden_bias.double().numpy(), start.hidden_bias.numpy()
         dead = float((self.inputs @ hidden.T + bias <= 0).all(axis=0).mean())
-        moved = np.sqrt(((hidden - start.hidden.numpy()) ** 2).sum(1) + bias**2) * math.sqrt(student.width)
+        moved = np.sqrt(((hidden - start.hidden.numpy()) ** 2).sum(1) + (bias - begun) ** 2) * math.sqrt(student.width)
         if student.radius is None:
             return dead, float(moved.max()), 0.0
         return dead, float(moved.max() / student.radius), float((moved >= 0.999 * student.radius).mean())
