@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from softlabel.errors import InputError
-from softlabel.lab.statistics import crossed_mean, holm, judge, paired_gap, runs_needed
+from softlabel.lab.statistics import (
+    crossed_mean,
+    holm,
+    judge,
+    paired_gap,
+    paired_spread_ratio,
+    runs_needed,
+    share_interval,
+    sum_of_independent,
+)
 
 
 def table(rng, runs, examples, run=1.0, example=1.0, rest=1.0, mean=0.0):
@@ -173,3 +182,44 @@ def test_verdicts(low, high, verdict):
 def test_without_an_equivalence_nothing_is_no_difference():
     assert judge(-0.1, 0.1, 0.0) == "undecided"
     assert judge(0.0, 0.1, 0.0) == "undecided"
+
+
+def test_shares_have_wilsons_interval():
+    """Against the roots of (p − x)² = z² x (1 − x)/n, and the ends of the range."""
+    one = share_interval(7, 20, 0.95)
+    for x in (one.low, one.high):
+        assert (0.35 - x) ** 2 == pytest.approx(1.959964**2 * x * (1 - x) / 20, rel=1e-5)
+    assert share_interval(0, 10, 0.95).low == 0
+    assert share_interval(10, 10, 0.95).high == 1
+    assert share_interval(0, 10, 0.95).high == pytest.approx(0.2775, abs=1e-3)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.8])
+def test_the_ratio_of_paired_spreads_is_covered_as_often_as_it_says(correlation):
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(400):
+        shared, own = rng.standard_normal(12), rng.standard_normal(12)
+        first = shared
+        second = 3 * (correlation * shared + np.sqrt(1 - correlation**2) * own)
+        one = paired_spread_ratio(first.tolist(), second.tolist(), 0.9)
+        covered += one.low <= np.log(1 / 3) <= one.high
+        assert one.low < one.mean < one.high
+    assert covered / 400 == pytest.approx(0.9, abs=0.04)
+
+
+def test_spreads_of_constant_or_few_values_are_refused():
+    with pytest.raises(InputError, match="differ from run to run"):
+        paired_spread_ratio([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], 0.95)
+    with pytest.raises(InputError, match="at least three runs"):
+        paired_spread_ratio([1.0, 2.0], [1.0, 2.0], 0.95)
+
+
+def test_sums_of_independent_means():
+    rng = np.random.default_rng(0)
+    parts = [crossed_mean(rng.normal(k, 1, (5, 30))) for k in range(3)]
+    total = sum_of_independent(parts, 0.9)
+    assert total.mean == pytest.approx(sum(part.mean for part in parts))
+    assert (total.high - total.low) / 2 == pytest.approx(np.sqrt(sum(part.half_width(0.1) ** 2 for part in parts)))
+    alone = sum_of_independent(parts[:1], 0.9)
+    assert (alone.low, alone.high) == pytest.approx(parts[0].interval(0.9))

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from softlabel.errors import require
 
@@ -192,6 +192,41 @@ def paired_gap(soft: np.ndarray, hard: np.ndarray) -> Estimate:
     """Mean of soft − hard, (runs, examples) each; row r of both has the same seed."""
     require(soft.shape == hard.shape, f"paired arms must have one shape, got {soft.shape} and {hard.shape}")
     return crossed_mean(np.asarray(soft, dtype=np.float64) - np.asarray(hard, dtype=np.float64))
+
+
+def share_interval(count: int, runs: int, confidence: float) -> Interval:
+    """Wilson's interval of a share: `count` of `runs` runs."""
+    z = -float(ndtri((1 - confidence) / 2))
+    share, weight = count / runs, z * z / runs
+    middle = (share + weight / 2) / (1 + weight)
+    half = z / (1 + weight) * math.sqrt(share * (1 - share) / runs + weight / runs / 4)
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    return Interval(share, min(low, share), max(high, share), runs)
+
+
+def paired_spread_ratio(first: Sequence[float], second: Sequence[float], confidence: float) -> Interval:
+    """The logarithm of the ratio of two standard deviations, of values paired by run: ln(s_1/s_2).
+
+    Morgan's and Pitman's interval, exact for pairs with a normal distribution: with the correlation r of n pairs and
+    Student's quantile t for n − 2 degrees of freedom, the ratio of variances lies within its estimate times
+    k ± √(k² − 1), k = 1 + 2(1 − r²)t²/(n − 2).
+    """
+    pairs = np.array([first, second], dtype=np.float64)
+    n = pairs.shape[1]
+    require(n >= 3, f"the ratio of two spreads needs at least three runs, got {n}")
+    (a, both), (_, b) = np.cov(pairs)
+    require(a > 0 and b > 0, "the ratio of two spreads needs values that differ from run to run")
+    t = _quantile(1 - confidence, n - 1)
+    k = 1 + 2 * max(0.0, 1 - both * both / (a * b)) * t * t / (n - 2)
+    middle, half = math.log(a / b) / 2, math.log(k + math.sqrt(k * k - 1)) / 2
+    return Interval(middle, middle - half, middle + half, n)
+
+
+def sum_of_independent(estimates: Sequence[Estimate], confidence: float) -> Interval:
+    """The sum of means over independent samples, for example of different test sets; half-widths add in quadrature."""
+    half = math.hypot(*(estimate.half_width(1 - confidence) for estimate in estimates))
+    mean = sum(estimate.mean for estimate in estimates)
+    return Interval(mean, mean - half, mean + half, min(estimate.runs for estimate in estimates))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
