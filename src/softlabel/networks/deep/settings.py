@@ -1,5 +1,6 @@
 """Settings of the training of a deep network."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from softlabel.numerics import has_bfloat16
 from softlabel.ranges import LARGEST, check_count, check_positive, check_seed
 
 PRECISIONS = ("auto", "float32", "bfloat16")
+SCHEDULES = ("constant", "cosine")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class DeepTraining:
         Batch size.
     learning_rate : float, default=1e-3
         Learning rate of Adam.
+    schedule : {"constant", "cosine"}, default="constant"
+        Schedule of the learning rate; "cosine" decreases it to 0 over the maximum number of epochs.
     weight_decay : float, default=5e-4
         Weight decay (L2 penalty), added to the gradient.
     clip : float, default=5.0
@@ -61,6 +65,7 @@ class DeepTraining:
     precision: str = "auto"
     device: str = "cpu"
     seed: int = 0
+    schedule: str = "constant"
 
     def __post_init__(self) -> None:
         for name in ("epochs", "patience", "batch_size"):
@@ -75,6 +80,8 @@ class DeepTraining:
         if self.views is not None:
             check_count(self.views, "views")
             require(self.augment, "`views` need `augment`")
+        if self.schedule not in SCHEDULES:
+            raise unknown("schedule", self.schedule, SCHEDULES)
         if self.precision not in PRECISIONS:
             raise unknown("precision", self.precision, PRECISIONS)
         require(
@@ -83,6 +90,12 @@ class DeepTraining:
         )
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise InputError(f"`device` '{self.device}': no CUDA device is available; use cpu")
+
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        return self.learning_rate * (1 + math.cos(math.pi * epoch / self.epochs)) / 2
 
     @property
     def rounded(self) -> bool:

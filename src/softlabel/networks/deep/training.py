@@ -228,6 +228,8 @@ class Trainer:
 
     def _epoch(self, number: int) -> None:
         self.network.train()
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.training.rate(number)
         total = torch.zeros((), dtype=torch.float64)
         view = number if self.training.views is None else number % self.training.views
         with torch.random.fork_rng(devices=[]):
@@ -296,8 +298,9 @@ class Trainer:
     def _belongs_to(self) -> dict[str, Any]:
         """What a checkpoint and this training must have in common."""
         labels = torch.cat([self.images.labels, self.setup.validation.labels]).numpy()
+        constant = self.training.schedule == "constant"  # then a training may go on for more epochs
         return {
-            "settings": asdict(self.training) | {"epochs": None, "patience": None},
+            "settings": asdict(self.training) | ({"epochs": None} if constant else {}) | {"patience": None},
             "objective": asdict(self.setup.objective),
             "images": [self.images.fingerprint, self.setup.validation.fingerprint],
             "labels": hashlib.sha256(labels.data).hexdigest()[:20],

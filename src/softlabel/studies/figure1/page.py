@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from softlabel.lab.statistics import Interval
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.figure1.result import ARMS, NAMES, Figure1Result, NetworkFamily
-from softlabel.studies.figure1.settings import Figure1Settings
+from softlabel.studies.figure1.result import ARMS, NAMES, STUDENTS, Figure1Result, NetworkFamily
+from softlabel.studies.figure1.settings import TeacherTraining
 from softlabel.studies.pages import claim_cell, interval_cell
 
 QUESTION = (
@@ -22,28 +22,35 @@ def figure1_page(result: Figure1Result) -> Page:
         title="Noisy images, deep students: Figure 1",
         question=QUESTION,
         answer=result.summary,
-        tables=[_noise_table(result)],
-        charts=[_noise_chart(result)],
-        extra_tables=[_other_metrics(result)],
-        method=_method(settings),
+        picture=_noise_chart(result),
+        tables=[_noise_table(result), _reason_table(result)],
+        charts=[],
+        extra_tables=[_other_metrics(result), *_choice_tables(result)],
+        method=_method(result),
         settings=settings.model_dump(mode="json"),
     )
 
 
-def _method(settings: Figure1Settings) -> list[str]:
+def _method(result: Figure1Result) -> list[str]:
+    settings = result.settings
     side = "both sides, with the factor T²" if settings.temperature_on == "both" else "the labels only"
+    teachers = "; ".join(f"{NAMES[family.name]}: {family.teacher}" for family in result.families)
     return [
-        f"Images of both classes, split 80/10/10 by each seed; noise of standard deviation σ in pixels [0, 1] is added "
-        f"once to all splits, so that the teacher sees the same data. {settings.runs} seeds.",
-        f"Networks with {settings.width_multiplier:g} times the full number of channels; Adam, learning rate "
+        "Images of both classes; a tenth of those that are not test images is used for validation, drawn by each "
+        "seed. Noise of standard deviation σ in pixels [0, 1] is added once to all images, so that the teacher sees "
+        f"the same data. The test images are the same for all {settings.runs} seeds, with their own noise.",
+        f"Networks with {settings.width_multiplier:g} times the full number of channels; students: Adam, learning rate "
         f"{settings.learning_rate:g}, weight decay {settings.vgg_weight_decay:g} (VGG) and "
         f"{settings.resnet_weight_decay:g} (ResNet), batch size {settings.batch_size}, at most {settings.epochs} "
         f"epochs, stopped after {settings.patience} without a better validation accuracy; the best weights are tested "
         "once.",
+        f"Teachers, chosen by validation accuracy on tuning seeds: {teachers}.",
         f"Soft labels: the teacher's logits on the training images, temperature {settings.temperature:g} on {side}, "
         f"weight {settings.soft_share:g}. Both arms have the same initialization, order, epochs and patience.",
-        "Primary endpoint, fixed before running: the slope of the paired gap on σ, one per seed, with the Student "
-        f"interval of their mean ({settings.confidence:.0%}). Each family is judged separately.",
+        "Primary endpoint, fixed before running: the slope of the paired gap on σ. Intervals: two-way random effects "
+        f"(seeds and test images), {settings.confidence:.0%}; slopes are adjusted for {len(result.families)} families, "
+        "gaps for families and levels.",
+        f"A network never left chance if its best validation accuracy is below {settings.started:g}%.",
     ]
 
 
@@ -62,11 +69,44 @@ def _noise_table(result: Figure1Result) -> Table:
             rows.append([name, f"{level.noise:g}", *accuracies, _ends(level.gap, "+.2f"), *slope])
     return Table(
         "Test accuracy against noise",
-        f"Claim: harder data gain more. Per cent, means over seeds with {result.settings.confidence:.0%} intervals; "
-        "the slope is the change of the gap per 0.1 of noise.",
+        f"Claim: harder data gain more. Per cent, means over seeds with {result.settings.confidence:.0%} intervals "
+        "over seeds and test images, adjusted for gaps and slopes; the slope is the change of the gap per 0.1 of "
+        "noise.",
         ["", "noise σ", *ARMS, "soft − hard", "slope", "claim"],
         rows,
     )
+
+
+def _reason_table(result: Figure1Result) -> Table:
+    """Students that never left chance, and the gap among the others."""
+    rows: list[list[Cell | str]] = []
+    for family in result.families:
+        for index, level in enumerate(family.levels):
+            name = NAMES[family.name] if index == 0 else ""
+            shares = [_ends(level.failed[arm], ".0%") for arm in STUDENTS]
+            started = Cell("–") if level.started is None else _ends(level.started, "+.2f")
+            runs = "0" if level.started is None else str(level.started.runs)
+            slope = Cell("–") if family.started is None else _ends(family.started, "+.2f")
+            rows.append([name, f"{level.noise:g}", *shares, runs, started, slope if index == 0 else ""])
+    return Table(
+        "Two reasons for a gap",
+        "Students that never left chance (share of the seeds, Wilson's interval), and the gap among the seeds with "
+        "which both students learned.",
+        ["", "noise σ", "at chance: hard", "soft", "seeds of which both learned", "their gap", "their slope"],
+        rows,
+    )
+
+
+def _choice_tables(result: Figure1Result) -> list[Table]:
+    rows: list[list[Cell | str]] = [
+        [NAMES[one["family"]], str(TeacherTraining(**one["teacher"])), f"{one['noise']:g}", f"{one['teacher']:.2f}",
+         f"{one['hard']:.2f}"]
+        for one in result.choice()
+    ]  # fmt: skip
+    if not rows:
+        return []
+    about = "Validation accuracy in per cent on tuning seeds, of the teacher and of a student on hard labels."
+    return [Table("Choice of a training for teachers", about, ["", "training", "noise σ", "teacher", "student"], rows)]
 
 
 def _other_metrics(result: Figure1Result) -> Table:
@@ -110,7 +150,7 @@ def _noise_chart(result: Figure1Result) -> Chart:
         gaps = [level.gap for level in family.levels]
         title = f"gap (harder data gain more: {family.verdict})"
         below.append(Panel(title, [_series("soft − hard", noise, gaps, "extra")], "noise σ", "points", zero_line=True))
-    caption = "Means over seeds with intervals; below, the paired gap."
+    caption = "Means over seeds with 95% intervals over seeds and test images; below, the paired gap."
     return Chart("figure1", "Accuracy under Gaussian noise", caption, [*above, *below], columns=len(result.families))
 
 

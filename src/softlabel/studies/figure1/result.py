@@ -1,47 +1,77 @@
 """The result of Figure 1: the slope of the gap between soft and hard labels on the noise level.
 
-Primary endpoint, fixed before any run: within each seed the gap (soft − hard, in points of test accuracy) is regressed
-on the noise level by least squares; the slopes of all seeds give a mean and its Student interval. Every seed has a
-different split, so the spread of the slopes includes the variance due to the choice of test images.
+All seeds have the same test images, so intervals are over seeds and test images (the lab's two-way model). Slopes are
+adjusted for the number of families, gaps for the number of families and levels.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from softlabel.lab.cells import StageResults
-from softlabel.lab.statistics import Interval
+from softlabel.lab.cells import CellResult, StageResults
+from softlabel.lab.statistics import Interval, crossed_mean, share_interval
 from softlabel.report.page import Page
-from softlabel.studies.figure1.settings import FAMILIES, Figure1Settings
+from softlabel.studies.figure1.settings import FAMILIES, Figure1Settings, TeacherTraining
+from softlabel.studies.figure1.training import chosen_teachers
 from softlabel.studies.pages import StudyResult
 
 ARMS = ("teacher", "hard", "soft")
+STUDENTS = ("hard", "soft")
 NAMES = {"vgg": "VGG 8+3 → 2+3", "resnet": "ResNet-20 → ResNet-8"}
 SENTENCES = {
     "holds": "the gap grows with the noise",
     "does not hold": "the gap shrinks with the noise",
     "open": "it is not decided whether the gap changes with the noise",
 }
+FEWEST = 2  # runs of an interval
 ClaimVerdict = Literal["holds", "does not hold", "open"]
 
 
 @dataclass(frozen=True)
 class NoiseLevel:
-    """One family at one noise level: accuracies in per cent, the gap in percentage points."""
+    """One family at one noise level: accuracies in per cent, gaps in percentage points.
+
+    failed      share of the runs that never left chance, by arm
+    started     the gap among the seeds with which both students started to learn; None if there are fewer than two
+    values      test accuracies in per cent by arm and seed
+    """
 
     noise: float
     arms: dict[str, Interval]
     gap: Interval
+    failed: dict[str, Interval]
+    started: Interval | None
+    values: dict[str, list[float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The level as JSON values."""
+        return {
+            "noise": self.noise,
+            "arms": {arm: value.to_dict() for arm, value in self.arms.items()},
+            "gap": self.gap.to_dict() | {"runs": self.gap.runs},
+            "failed": {arm: value.to_dict() for arm, value in self.failed.items()},
+            "started": None if self.started is None else self.started.to_dict() | {"runs": self.started.runs},
+            "per_seed": self.values,
+        }
 
 
 @dataclass(frozen=True)
 class NetworkFamily:
-    """One family of networks: its noise levels, and the slope of the gap in points per 0.1 of noise."""
+    """One family of networks: its levels, and slopes of the gap in points per 0.1 of noise.
+
+    slope       of all seeds
+    started     of the seeds with which both students started to learn at every level; None if there are fewer than two
+    teacher     how its teachers were trained
+    parameters  of teacher and students
+    """
 
     name: str
     levels: list[NoiseLevel]
     slope: Interval
+    started: Interval | None
+    teacher: TeacherTraining
     parameters: dict[str, int]
 
     @property
@@ -70,6 +100,8 @@ class Figure1Result(StudyResult):
     def __init__(self, settings: Figure1Settings, results: StageResults) -> None:
         self.settings = settings
         self._results = {(cell.family, cell.level, cell.seed): result for cell, result in results["train"]}
+        self._choice = results["choose"]
+        self._teachers = chosen_teachers(settings, results)
         self.families = [self._family(name) for name in settings.families]
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,56 +112,121 @@ class Figure1Result(StudyResult):
                     "family": family.name,
                     "teacher": FAMILIES[family.name][0],
                     "student": FAMILIES[family.name][1],
-                    "levels": [asdict(level) for level in family.levels],
-                    "slope": asdict(family.slope),
+                    "levels": [level.to_dict() for level in family.levels],
+                    "slope": family.slope.to_dict() | {"runs": family.slope.runs},
+                    "slope_started": None if family.started is None else family.started.to_dict(),
+                    "teacher_training": family.teacher.model_dump(),
                     "verdict": family.verdict,
                 }
                 for family in self.families
             ],
+            "choice": self.choice(),
             "settings": self.settings.model_dump(mode="json"),
         }
 
     @property
     def summary(self) -> list[str]:
-        """One sentence per family."""
-        return [
+        """One sentence per family, then why there are gaps."""
+        lines = [
             f"{NAMES[family.name]}: {SENTENCES[family.verdict]}; soft − hard changes by {family.slope:+.2f} points "
             f"per 0.1 of noise (mean gap {sum(level.gap.mean for level in family.levels) / len(family.levels):+.2f})."
             for family in self.families
         ]
+        return lines + [_reasons(family) for family in self.families]
 
     def _page(self) -> Page:
         from softlabel.studies.figure1.page import figure1_page
 
         return figure1_page(self)
 
-    def accuracy(self, family: str, arm: str) -> np.ndarray:
-        """(runs, levels) test accuracies in per cent."""
-        return np.array(
-            [
-                [100 * self._results[family, level, seed].metrics[f"{arm}: accuracy"] for level in self.settings.levels]
-                for seed in self.settings.seeds
-            ]
-        )
+    def choice(self) -> list[dict[str, Any]]:
+        """Validation accuracies in per cent of every way to train a teacher, and of a student on hard labels."""
+        return [
+            {
+                "family": cell.family,
+                "teacher": cell.teacher.model_dump(),
+                "noise": cell.level,
+                "seed": cell.seed,
+                **{arm: 100 * result.metrics[f"{arm}: validation"] for arm in ("teacher", "hard")},
+            }
+            for cell, result in self._choice
+        ]
+
+    def result_of(self, family: str, level: float, seed: int) -> CellResult:
+        """The result of one cell."""
+        return self._results[family, level, seed]
 
     def mean_of(self, family: str, arm: str, metric: str, level: float) -> float:
-        """Mean of another metric over seeds."""
-        values = [self._results[family, level, seed].metrics[f"{arm}: {metric}"] for seed in self.settings.seeds]
-        return float(np.mean(values))
+        """Mean of a metric over seeds."""
+        return float(np.mean([self.metric(family, arm, metric, level, seed) for seed in self.settings.seeds]))
 
-    def _interval(self, values: np.ndarray) -> Interval:
-        return Interval.from_runs(values, self.settings.confidence)
+    def metric(self, family: str, arm: str, metric: str, level: float, seed: int) -> float:
+        """A metric of one network."""
+        return self._results[family, level, seed].metrics[f"{arm}: {metric}"]
 
-    def _family(self, name: str) -> NetworkFamily:
-        tables = {arm: self.accuracy(name, arm) for arm in ARMS}
-        gaps = tables["soft"] - tables["hard"]
+    def _correct(self, family: str, arm: str, level: float, seeds: Sequence[int]) -> np.ndarray:
+        """100 where a network is right on a test image, else 0: (seeds, images)."""
+        return 100.0 * np.stack([self._results[family, level, seed].arrays[f"correct: {arm}"] for seed in seeds])
+
+    def _gap(self, family: str, level: float, seeds: Sequence[int]) -> np.ndarray:
+        return self._correct(family, "soft", level, seeds) - self._correct(family, "hard", level, seeds)
+
+    def _started(self, family: str, level: float) -> list[int]:
+        """Seeds with which both students started to learn."""
+        return [seed for seed in self.settings.seeds if not any(self._failed(family, a, level, seed) for a in STUDENTS)]
+
+    def _failed(self, family: str, arm: str, level: float, seed: int) -> bool:
+        return 100 * self.metric(family, arm, "validation", level, seed) < self.settings.started
+
+    def _interval(self, table: np.ndarray, comparisons: int = 1) -> Interval:
+        low, high = (estimate := crossed_mean(table)).interval(1 - (1 - self.settings.confidence) / comparisons)
+        return Interval(estimate.mean, low, high, estimate.runs)
+
+    def _level(self, family: str, level: float) -> NoiseLevel:
+        seeds, comparisons = self.settings.seeds, len(self.settings.families) * len(self.settings.levels)
+        tables = {arm: self._correct(family, arm, level, seeds) for arm in ARMS}
+        failed = {arm: sum(self._failed(family, arm, level, seed) for seed in seeds) for arm in STUDENTS}
+        both = self._started(family, level)
+        return NoiseLevel(
+            noise=level,
+            arms={arm: self._interval(table) for arm, table in tables.items()},
+            gap=self._interval(tables["soft"] - tables["hard"], comparisons),
+            failed={arm: share_interval(count, len(seeds), self.settings.confidence) for arm, count in failed.items()},
+            started=self._interval(self._gap(family, level, both), comparisons) if len(both) >= FEWEST else None,
+            values={arm: table.mean(1).tolist() for arm, table in tables.items()},
+        )
+
+    def _slope(self, family: str, seeds: Sequence[int]) -> Interval:
         noise = np.array(self.settings.levels)
         centered = noise - noise.mean()
-        slopes = gaps @ centered / (centered @ centered) * 0.1
-        levels = [
-            NoiseLevel(level, {arm: self._interval(tables[arm][:, k]) for arm in ARMS}, self._interval(gaps[:, k]))
-            for k, level in enumerate(self.settings.levels)
-        ]
-        first = self._results[name, self.settings.levels[0], self.settings.seed].metrics
-        parameters = {arm: int(first[f"{arm}: parameters"]) for arm in ARMS}
-        return NetworkFamily(name, levels, self._interval(slopes), parameters)
+        weights = 0.1 * centered / (centered @ centered)
+        gaps = (self._gap(family, level, seeds) for level in self.settings.levels)
+        table = sum(weight * gap for weight, gap in zip(weights, gaps, strict=True))
+        return self._interval(np.asarray(table), len(self.settings.families))
+
+    def _family(self, name: str) -> NetworkFamily:
+        settings = self.settings
+        learning = [set(self._started(name, level)) for level in settings.levels]
+        both = sorted(set(settings.seeds).intersection(*learning))
+        first = self._results[name, settings.levels[0], settings.seed].metrics
+        return NetworkFamily(
+            name=name,
+            levels=[self._level(name, level) for level in settings.levels],
+            slope=self._slope(name, settings.seeds),
+            started=self._slope(name, both) if len(both) >= FEWEST else None,
+            teacher=self._teachers[name],
+            parameters={arm: int(first[f"{arm}: parameters"]) for arm in ARMS},
+        )
+
+
+def _reasons(family: NetworkFamily) -> str:
+    """Students that fail to start, and the slope among the others."""
+    noisy = family.levels[-1]
+    counts = ", ".join(f"{100 * noisy.failed[arm].mean:.0f}% with {arm} labels" for arm in STUDENTS)
+    line = f"{NAMES[family.name]}, why: at noise {noisy.noise:g}, {counts} never left chance"
+    if family.started is None:
+        return f"{line}; too few seeds are left to compare the others."
+    return (
+        f"{line}; with the {family.started.runs} seeds of which all students learned, the slope is "
+        f"{family.started:+.2f}."
+    )

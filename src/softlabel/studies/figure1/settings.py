@@ -7,9 +7,23 @@ from pydantic import Field, model_validator
 from softlabel.data.loading import load_raw
 from softlabel.data.rules import class_pair
 from softlabel.errors import require
+from softlabel.lab import Settings
 from softlabel.studies.paper_settings import PaperSettings
 
 FAMILIES = {"vgg": ("vgg8+3", "vgg2+3"), "resnet": ("resnet20", "resnet8")}  # teacher, student
+
+
+class TeacherTraining(Settings):
+    """A way to train a teacher; the rest is as for students."""
+
+    epochs: int = Field(ge=1)
+    learning_rate: float = Field(gt=0)
+    schedule: Literal["constant", "cosine"] = "constant"
+    augment: bool = False
+
+    def __str__(self) -> str:
+        augmented = ", augmented images" if self.augment else ""
+        return f"{self.epochs} epochs, learning rate {self.learning_rate:g}, {self.schedule} schedule{augmented}"
 
 
 class Figure1Settings(PaperSettings):
@@ -20,7 +34,7 @@ class Figure1Settings(PaperSettings):
     data, classes : str
         The data set, and the two classes of it.
     rows : int, optional
-        Number of images. Default: all of both classes.
+        Number of training and validation images. Default: all of both classes.
     families : tuple of {"vgg", "resnet"}
         The families of networks.
     levels : tuple of float
@@ -28,7 +42,12 @@ class Figure1Settings(PaperSettings):
     width_multiplier : float
         Multiplier of the channels and units of every network.
     epochs, patience : int
-        Maximum number of epochs, and epochs without improvement after which a training stops.
+        Maximum number of epochs of a student, and epochs without improvement after which a training stops.
+    teachers : tuple of TeacherTraining
+        Ways to train the teacher; each family uses the one with the best validation accuracy on tuning seeds. Default:
+        teachers are trained like students.
+    tuning_seeds : int
+        Number of seeds with which the training of teachers is chosen.
     batch_size : int
         Batch size.
     learning_rate : float
@@ -41,6 +60,8 @@ class Figure1Settings(PaperSettings):
         Whether the student's logits are divided by the temperature too.
     soft_share : float
         Weight of the soft term; the hard term has the rest.
+    started : float
+        Validation accuracy in per cent that a network must reach to count as one that started to learn.
     precision : {"auto", "float32", "bfloat16"}
         Precision of the training.
     device : str
@@ -59,6 +80,8 @@ class Figure1Settings(PaperSettings):
     width_multiplier: float = Field(gt=0)
     epochs: int = Field(default=100, ge=1)
     patience: int = Field(default=20, ge=1)
+    teachers: tuple[TeacherTraining, ...] = ()
+    tuning_seeds: int = Field(default=1, ge=1)
     batch_size: int = Field(default=128, ge=1)
     learning_rate: float = Field(default=1e-3, gt=0)
     vgg_weight_decay: float = Field(default=5e-4, ge=0)
@@ -66,6 +89,7 @@ class Figure1Settings(PaperSettings):
     temperature: float = Field(default=4.0, gt=0)
     temperature_on: Literal["both", "labels"] = "both"
     soft_share: float = Field(default=1.0, gt=0, le=1)
+    started: float = Field(default=53.0, gt=50, lt=100)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     device: str = "cpu"
 
@@ -87,9 +111,21 @@ class Figure1Settings(PaperSettings):
         """Weight decay of a family."""
         return self.vgg_weight_decay if family == "vgg" else self.resnet_weight_decay
 
+    @property
+    def teacher_trainings(self) -> tuple[TeacherTraining, ...]:
+        """Ways to train the teacher, at least one."""
+        return self.teachers or (TeacherTraining(epochs=self.epochs, learning_rate=self.learning_rate),)
 
+
+TEACHERS = (
+    TeacherTraining(epochs=40, learning_rate=1e-3, schedule="cosine"),
+    TeacherTraining(epochs=40, learning_rate=3e-3, schedule="cosine"),
+    TeacherTraining(epochs=40, learning_rate=3e-3, schedule="cosine", augment=True),
+)
 PRESETS = {
     "quick": Figure1Settings(rows=2000, levels=(0.0, 0.3), width_multiplier=0.125, epochs=10, patience=5, runs=2),
-    "standard": Figure1Settings(levels=(0.0, 0.1, 0.2, 0.4), width_multiplier=0.25, epochs=24, patience=6, runs=5),
-    "paper": Figure1Settings(levels=(0.0, 0.05, 0.1, 0.2, 0.3, 0.4), width_multiplier=1.0, runs=10),
+    "standard": Figure1Settings(levels=(0.0, 0.4), width_multiplier=0.25, epochs=50, teachers=TEACHERS, runs=32),
+    "paper": Figure1Settings(
+        levels=(0.0, 0.05, 0.1, 0.2, 0.3, 0.4), width_multiplier=1.0, teachers=TEACHERS, tuning_seeds=3, runs=32
+    ),
 }
