@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from softlabel.lab import CellResult, StageResults
+from softlabel.lab.statistics import crossed_mean, student_interval
 from softlabel.studies.kernel_regime import PRESETS, KernelRegimeResult, KernelRegimeSettings, KernelRegimeStudy
 from softlabel.studies.kernel_regime.training import SeedCell, regime_inputs, train
 from softlabel.studies.rebuild import read_run
@@ -61,6 +62,8 @@ def test_a_seed_measures_what_it_says():
     assert result.arrays["train: teacher"][-1] < result.arrays["train: teacher"][0]
     initial = [result.arrays[f"train: {name}"][0] for name in ("student", "λ = 0", "λ = ∞")]
     assert initial == pytest.approx([initial[0]] * 3)
+    for name in NAMES:
+        assert result.arrays[f"errors: {name}"].mean() == pytest.approx(result.metrics[f"test: {name}"], rel=1e-4)
     for name in OVERLAPS:
         assert (result.arrays[f"overlap: {name}"] >= 0).all()
         assert (result.arrays[f"share: {name}"] <= 1 + 1e-6).all()
@@ -82,10 +85,11 @@ def invented(better: dict[str, float]) -> StageResults:
     for seed in range(4):
         noise = np.random.default_rng(seed).normal(0, 1e-3)
         arrays = {"steps": np.array([0, 10])}
-        metrics = {f"overlap: {name}": 0.1 + noise + 0.1 * ("kernel" in name) for name in OVERLAPS}
+        metrics = {f"share: {name}": 0.1 + noise + 0.1 * ("kernel" in name) for name in OVERLAPS}
         for name in NAMES:
             end = better.get(name, 1.0) + np.random.default_rng([seed, len(name)]).normal(0, 1e-3)
             arrays |= {f"{part}: {name}": np.array([1.0, end]) for part in ("train", "test")}
+            arrays[f"errors: {name}"] = end + np.random.default_rng(len(name)).normal(0, 1e-3, 50)
         results.add("train", SeedCell(seed=seed), CellResult(metrics, arrays))
     return results
 
@@ -101,6 +105,20 @@ def test_verdicts_follow_the_outcomes():
     assert verdicts["Figure 6"] == "holds"
     bad = KernelRegimeResult(small(runs=4), invented({"no teacher": 0.5}))
     assert bad.figures[0].verdict == "does not hold"
+
+
+def test_intervals_are_adjusted_and_test_losses_speak_of_images_too():
+    result = KernelRegimeResult(small(runs=4), invented({"student": 0.5}))
+    train, test, _ = result.figures[0].comparisons
+    this, that = (np.array(values) for values in train.values)
+    _, low, high = student_interval(that - this, 0.95)
+    assert train.low < low < high < train.high
+    assert train.that - train.this == pytest.approx((that - this).mean())
+    errors = invented({"student": 0.5})["train"]
+    tables = [np.stack([r.arrays[f"errors: {name}"] for _, r in errors]) for name in ("student", "no teacher")]
+    expected = crossed_mean(tables[1] - tables[0]).interval(1 - 0.05 / 19)
+    assert (test.low, test.high) == pytest.approx(expected)
+    assert len(test.values[0]) == 4
 
 
 def test_settings_that_make_no_sense():

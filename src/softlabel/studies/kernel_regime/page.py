@@ -5,7 +5,7 @@ import numpy as np
 from softlabel.lab.statistics import student_interval
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.kernel_regime.result import KernelRegimeResult, PairedComparison
+from softlabel.studies.kernel_regime.result import COMPARISONS, KernelRegimeResult, PairedComparison
 from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
 from softlabel.studies.pages import claim_cell, interval_cell
 
@@ -55,9 +55,12 @@ def _method(settings: KernelRegimeSettings) -> list[str]:
         f"the teacher's; the imperfect teacher is the same teacher after {settings.early} iterations.",
         f"Kernel embedding: alignf over {settings.kernels} Gaussian kernels, Nyström features on "
         f"{settings.landmarks} landmarks, scaled to norm 1; learned on the training images only.",
-        f"Overlap: |mean dot product| of a unit's normalized outputs with the top {settings.top} eigenvectors of H^∞.",
-        f"{settings.runs} seeds, paired: a seed sets the teacher, the choice of units and the initializations. Student "
-        "intervals over seeds; the images are fixed.",
+        f"Overlap: the share of the squared norm of a unit's outputs in the span of the top {settings.top} "
+        "eigenvectors of H^∞. (The mean dot product, which the paper shows, depends on the signs of the eigenvectors, "
+        "which are arbitrary.)",
+        f"{settings.runs} seeds, paired: a seed sets the teacher, the choice of units and the initializations. "
+        "Intervals of test losses are over seeds and test images, the others over seeds; the training images are "
+        f"fixed. All are adjusted for {COMPARISONS} comparisons.",
     ]
 
 
@@ -70,8 +73,8 @@ def _claims_table(result: KernelRegimeResult) -> Table:
             rows.append([name, comparison.says, *_numbers(comparison), verdict])
     return Table(
         "Every claim, compared seed by seed",
-        f"Means over seeds, and the interval ({result.settings.confidence:.0%}) of the difference; the claim of a "
-        "figure holds if every comparison does.",
+        f"Means over seeds, and the interval ({result.settings.confidence:.0%}, adjusted for {COMPARISONS} "
+        "comparisons) of the difference; the claim of a figure holds if every comparison does.",
         ["", "claim", "this", "that", "that − this", "", "verdict"],
         rows,
     )
@@ -105,12 +108,12 @@ def _histogram(result: KernelRegimeResult, name: str) -> Chart:
     figure = result.figures[len(LINES) + list(HISTOGRAMS).index(name)]
     panels = []
     for names, title in zip(HISTOGRAMS[name], ("teachers", "students"), strict=True):
-        values = {line: result.overlaps(line) for line in names}
+        values = {line: result.shares(line) for line in names}
         edges = np.linspace(0, max(float(part.max()) for part in values.values()) * 1.02, BINS + 1)
         centers = ((edges[1:] + edges[:-1]) / 2).tolist()
         series = [
             Series(line, centers, (np.histogram(part, edges)[0] / len(part)).tolist(), role=role)
             for (line, part), role in zip(values.items(), ("soft", "hard"), strict=True)
         ]
-        panels.append(Panel(title, series, "overlap", "share of units"))
+        panels.append(Panel(title, series, "share in the top of H^∞", "share of units"))
     return Chart(name, f"{figure.name}: {figure.verdict}", figure.claim, panels, share_y=False)

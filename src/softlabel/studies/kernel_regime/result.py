@@ -1,4 +1,9 @@
-"""The result of Figures 1 to 6: which of their claims hold, by paired comparisons over seeds with intervals."""
+"""The result of Figures 1 to 6: which of their claims hold, by paired comparisons with intervals.
+
+Differences are paired by seed. Intervals of test losses are over seeds and test images (the lab's two-way model), those
+of training losses and overlaps over seeds, since the training images are the same for all; all of them are adjusted
+for the number of comparisons of all figures.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -6,23 +11,28 @@ from typing import Any, Literal
 import numpy as np
 
 from softlabel.lab.cells import StageResults
-from softlabel.lab.statistics import student_interval
+from softlabel.lab.statistics import crossed_mean, student_interval
 from softlabel.report.page import Page
 from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
 from softlabel.studies.pages import StudyResult
 
+COMPARISONS = 19  # of all figures together
 FigureVerdict = Literal["holds", "holds partly", "does not hold", "open"]
 
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """One statement "this is smaller than that": both means, and the interval of that − this, paired by seed."""
+    """One statement "this is smaller than that": both means, and the interval of that − this, paired by seed.
+
+    values      of this and of that, by seed
+    """
 
     says: str
     this: float
     that: float
     low: float
     high: float
+    values: tuple[list[float], list[float]]
 
     @property
     def holds(self) -> bool | None:
@@ -73,6 +83,7 @@ class KernelRegimeResult(StudyResult):
         self._results = [result for _, result in results["train"]]
         self.steps = self._results[0].arrays["steps"]
         self.figures = self._figures()
+        assert sum(len(figure.comparisons) for figure in self.figures) == COMPARISONS
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -82,9 +93,7 @@ class KernelRegimeResult(StudyResult):
                     "figure": figure.name,
                     "claim": figure.claim,
                     "verdict": figure.verdict,
-                    "comparisons": [
-                        vars(comparison) | {"holds": comparison.holds} for comparison in figure.comparisons
-                    ],
+                    "comparisons": [_comparison_values(comparison) for comparison in figure.comparisons],
                 }
                 for figure in self.figures
             ],
@@ -139,21 +148,34 @@ class KernelRegimeResult(StudyResult):
         """Mean squared errors (runs, records); `part` is "train" or "test"."""
         return np.stack([result.arrays[f"{part}: {name}"] for result in self._results])
 
-    def overlaps(self, name: str) -> np.ndarray:
-        """Overlaps of the units of all runs with the top eigenvectors."""
-        return np.concatenate([result.arrays[f"overlap: {name}"] for result in self._results])
+    def shares(self, name: str) -> np.ndarray:
+        """Share of the outputs of every unit of all runs in the span of the top eigenvectors."""
+        return np.concatenate([result.arrays[f"share: {name}"] for result in self._results])
+
+    @property
+    def _confidence(self) -> float:
+        return 1 - (1 - self.settings.confidence) / COMPARISONS
 
     def _compare(self, says: str, this: np.ndarray, that: np.ndarray) -> PairedComparison:
-        _, low, high = student_interval(that - this, self.settings.confidence)
-        return PairedComparison(says, float(this.mean()), float(that.mean()), float(low), float(high))
+        """Values (seeds,) of both; the interval is over seeds."""
+        _, low, high = student_interval(that - this, self._confidence)
+        return PairedComparison(
+            says, float(this.mean()), float(that.mean()), float(low), float(high), (this.tolist(), that.tolist())
+        )
 
     def _ends(self, this: str, that: str) -> list[PairedComparison]:
-        return [
-            self._compare(
-                f"{part} loss: {this} < {that}", self.curves(this, part)[:, -1], self.curves(that, part)[:, -1]
-            )
-            for part in ("train", "test")
-        ]
+        """Losses after the last iteration: in training over seeds, in test over seeds and images."""
+        train = self._compare(
+            f"train loss: {this} < {that}", self.curves(this, "train")[:, -1], self.curves(that, "train")[:, -1]
+        )
+        tables = [np.stack([r.arrays[f"errors: {name}"] for r in self._results]) for name in (this, that)]
+        low, high = crossed_mean(tables[1].astype(np.float64) - tables[0]).interval(self._confidence)
+        mine, other = (table.mean(1) for table in tables)
+        test = PairedComparison(
+            f"test loss: {this} < {that}", float(mine.mean()), float(other.mean()), low, high,
+            (mine.tolist(), other.tolist()),
+        )  # fmt: skip
+        return [train, test]
 
     def _area(self, this: str, that: str) -> PairedComparison:
         """Mean training loss along the run: smaller where learning is faster."""
@@ -164,5 +186,12 @@ class KernelRegimeResult(StudyResult):
         )
 
     def _overlap(self, this: str, that: str) -> PairedComparison:
-        values = [np.array([r.metrics[f"overlap: {name}"] for r in self._results]) for name in (this, that)]
-        return self._compare(f"mean overlap: {this} < {that}", *values)
+        """Mean share of the units' outputs in the span of the top eigenvectors, whatever their signs."""
+        values = [np.array([r.metrics[f"share: {name}"] for r in self._results]) for name in (this, that)]
+        return self._compare(f"mean share in the top of H^∞: {this} < {that}", *values)
+
+
+def _comparison_values(comparison: PairedComparison) -> dict[str, Any]:
+    this, that = comparison.values
+    values = {key: value for key, value in vars(comparison).items() if key != "values"}
+    return values | {"holds": comparison.holds, "per_seed": {"this": this, "that": that}}

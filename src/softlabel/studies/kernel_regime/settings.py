@@ -77,6 +77,6 @@ class KernelRegimeSettings(PaperSettings):
 
 PRESETS = {
     "quick": KernelRegimeSettings(rows=1000, iterations=400, early=40, landmarks=200, runs=2),
-    "standard": KernelRegimeSettings(iterations=1500, early=100, runs=5),
+    "standard": KernelRegimeSettings(iterations=1500, early=100, runs=10),
     "paper": KernelRegimeSettings(iterations=10_000, early=500, runs=10),
 }

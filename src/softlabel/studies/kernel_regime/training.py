@@ -89,6 +89,13 @@ def _train_seed(settings: KernelRegimeSettings, seed: int) -> CellResult:
     (run_k,) = _train(settings, embedding, [student_k], settings.iterations)
     for name, run in {**trained, "student, kernel": run_k}.items():
         curves[name] = (run.steps, run.train, run.test)
+    networks = {name: run.network for name, run in trained.items()} | {"teacher": teacher}
+    kernel_networks = {"student, kernel": run_k.network, "teacher, kernel": teacher_k}
+    errors = {
+        f"errors: {name}": _squared_errors(network, part.test)
+        for part, group in ((images, networks), (embedding, kernel_networks))
+        for name, network in group.items()
+    }
     for name, network, on in (
         ("teacher", teacher, images),
         ("imperfect teacher", early, images),
@@ -106,7 +113,12 @@ def _train_seed(settings: KernelRegimeSettings, seed: int) -> CellResult:
         arrays[f"train: {name}"], arrays[f"test: {name}"] = np.array(train), np.array(test)
         metrics[f"train: {name}"], metrics[f"test: {name}"] = train[-1], test[-1]
     metrics |= {name: float(values.mean()) for name, values in overlaps.items()}
-    return CellResult(metrics, arrays | overlaps)
+    return CellResult(metrics, arrays | overlaps | errors)
+
+
+def _squared_errors(network: TwoLayer, test: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """(y − f)² on every test input."""
+    return ((network.logits(test[0]) - test[1]) ** 2).astype(np.float32)
 
 
 def _teacher(
