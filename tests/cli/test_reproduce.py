@@ -48,10 +48,14 @@ def folder(tmp_path_factory, command):
 
 def test_the_table_and_the_page_are_named(capsys, command, folder):
     assert run([*command, "--out", str(folder)]) == 0
-    text = " ".join(capsys.readouterr().out.split())
+    out = capsys.readouterr().out
+    assert out.startswith("On a small ball around the initialization (B = 20) ")
+    assert "; without a ball " in out.splitlines()[0]
+    assert max(map(len, out.splitlines()[1:14])) <= 80  # chart and table fit a terminal
+    text = " ".join(out.split())
+    assert "gap soft − hard in points" in text
     assert "all digits:" in text
-    assert "teacher, all digits: " in text
-    assert "test accuracy in %, digits, 2 runs" in text
+    assert "test accuracy in %, digits, 2 seeds" in text
     assert f"Report: {folder / 'report.html'}" in text
 
 
@@ -100,7 +104,7 @@ def test_report_is_rebuilt_and_citations_follow_the_run(capsys, folder):
     [
         (
             ["reproduce", "table2"],
-            "unknown study 'table2': did you mean 'table1'? there are figure1, kernel-regime, table1",
+            "unknown study 'table2': did you mean 'table1'? there are ",
         ),
         (["reproduce", "table1", "--preset", "slow"], "unknown preset 'slow'"),
         (["reproduce", "table1", "--data", "mnits"], "mnits"),

@@ -8,12 +8,13 @@ from pydantic import ValidationError
 
 from softlabel.errors import InputError
 from softlabel.lab import CellResult, StageResults
+from softlabel.studies.paper_settings import learning_rates
 from softlabel.studies.rebuild import read_run
 from softlabel.studies.reproduce import study_settings, with_available_data
 from softlabel.studies.run import Execution, run_in
 from softlabel.studies.table1 import PRESETS, Table1Result, Table1Settings, Table1Study, training
 from softlabel.studies.table1 import cells as grid
-from softlabel.studies.table1.settings import Protocol, Teaching, learning_rates, other_protocols, primary
+from softlabel.studies.table1.settings import Protocol, Teaching, other_protocols, primary
 
 EXECUTION = Execution(executor="serial", threads=1, progress=False, command="softlabel reproduce table1")
 
@@ -81,10 +82,10 @@ def test_the_run_directory_is_complete_and_its_page_can_be_rebuilt(finished):
 
 def test_the_result_in_one_line_as_a_figure_and_in_a_notebook(finished):
     _, result = finished
-    assert repr(result).startswith("<Table1Result: Each arm with the settings that serve it best: ")
+    assert repr(result).startswith("<Table1Result: On a small ball around the initialization (B = 20) ")
     assert "\n" not in repr(result)
     assert str(result) == "\n".join(result.summary)
-    assert len(result.plot().axes) == 2
+    assert len(result.plot().axes) == 1
     html = result._repr_html_()
     assert "data:image/svg+xml" in html
     assert "all except 1,7,4,9" in html
@@ -196,6 +197,47 @@ def test_the_best_on_validation_is_chosen_and_the_first_among_equals():
     assert without.radius is None
 
 
+def test_a_setting_with_which_runs_collapse_is_not_confirmed():
+    """The best of two tuning seeds collapses once among the seeds of the confirmation, and another is chosen."""
+    settings = small(tuning_seeds=2, shortlist=3, confirmation_seeds=4)
+    results = fake(settings)
+    first = Table1Result(settings, results).choices.best(settings.protocol("pgd"), (), 4, "hard", 60.0)
+    bundles = grid.confirmation_bundles(settings, results)
+    seeds = {cell.seed for bundle in bundles for cell in bundle.cells}
+    assert seeds == set(range(1_000_002, 1_000_006))
+    confirmed = StageResults()
+    for stage in ("teach", "choose"):
+        for cell, result in results[stage]:
+            confirmed.add(stage, cell, result)
+    for bundle in bundles:
+        for cell in bundle.cells:
+            same = cell.model_copy(update={"stage": "choose", "seed": first.seed}) == first
+            collapsed = same and cell.seed == 1_000_003
+            confirmed.add("confirm", cell, CellResult({"validation": 50.0 if collapsed else 90.0}))
+    choices = grid.Choices(settings, confirmed)
+    protocol = settings.protocol("pgd")
+    shortlist = choices.ranked(protocol, (), 4, "hard", 60.0, final=False)
+    assert len(shortlist) == min(3, len(protocol.hard_learning_rates))
+    assert first in shortlist
+    assert choices.best(protocol, (), 4, "hard", 60.0) != first
+    with pytest.raises(ValidationError, match="go together"):
+        small(shortlist=3)
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"), [(6.0, "soft labels win by"), (-6.0, "hard labels win by"), (0.0, "the arms tie")]
+)
+def test_the_first_sentence_answers(gap, words):
+    settings = small(runs=5)
+    result = Table1Result(settings, fake(settings, gap))
+    answer = result.summary[0]
+    assert answer.count(words) == 2  # on the small ball, and without one
+    mean = result.mean_gaps[20.0]
+    rows = [row.gap.mean for row in result.common if row.chosen["hard"].radius == 20.0]
+    assert mean.mean == pytest.approx(np.mean(rows))
+    assert f"({mean.low:+.1f} … {mean.high:+.1f})" in answer or f", {mean.low:+.1f} … {mean.high:+.1f})" in answer
+
+
 def test_papers_numbers_go_with_the_papers_data():
     settings = small(data="mnist", widths=(8, 6, 4), runs=3)
     result = Table1Result(settings, fake(settings, 1.0))
@@ -285,4 +327,4 @@ def test_digits_replace_mnist_where_it_is_unavailable(monkeypatch, caplog):
 
 
 def test_stages():
-    assert [stage.name for stage in Table1Study(small()).stages] == ["teach", "choose", "test"]
+    assert [stage.name for stage in Table1Study(small()).stages] == ["teach", "choose", "confirm", "test"]

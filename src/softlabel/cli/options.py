@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softlabel.cli.terminal import answer, note, say, table
+from softlabel.cli.terminal import answer, bars, note, say, table
 from softlabel.errors import InputError, require
 from softlabel.ranges import LARGEST_SEED
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from softlabel.lab import Result
     from softlabel.report.page import Table
 
-__all__ = ["answer", "note", "say", "table"]
+__all__ = ["answer", "bars", "note", "say", "table"]
 
 DATA, TEACHER, TRAINING, EXECUTION, OUTPUT = "Data", "Teacher", "Training", "Execution", "Output"  # help panels
 
@@ -131,16 +131,23 @@ def result_document(result: "Result") -> dict[str, Any]:
     return result.to_dict() | ({} if result.report is None else {"report": str(result.report)})
 
 
-def print_result(run: "Callable[[], Result]", show: Callable[[dict[str, Any]], None], as_json: bool) -> None:
-    """Run, and print the document of the result, or its table (`show`) and sentences."""
+def print_result(
+    run: "Callable[[], Result]", show: Callable[[dict[str, Any]], None], as_json: bool, *, answer_first: bool = False
+) -> None:
+    """Run, and print the document of the result, or its table (`show`) and sentences.
+
+    answer_first    the first sentence stands above the table
+    """
     with interruptible():
         result = run()
     document = result_document(result)
     if as_json:
         answer(document)
         return
+    above = 1 if answer_first else 0
+    say(*result.summary[:above])
     show(document)
-    say(*result.summary, "", f"Report: {result.report}")
+    say(*result.summary[above:], "", f"Report: {result.report}")
 
 
 def positive_integers(words: str, name: str) -> list[int]:

@@ -43,24 +43,29 @@ def reproduce(
     execution = Execution(executor, workers, threads, scheduler, command=command)
     options.print_result(
         lambda: run(name, preset, settings=settings, data=data, seed=seed, out=out, execution=execution),
-        _show, as_json,
+        _show, as_json, answer_first=True,
     )  # fmt: skip
 
 
 def _show(document: dict[str, Any]) -> None:
+    """What stands above the sentences: for Table 1 the gaps by radius and the paper's table."""
+    if "mean_gaps" not in document:
+        return
+    settings = document["settings"]
+    options.bars(
+        "gap soft − hard in points, both arms on the same ball, mean of all rows",
+        [("no ball" if one["radius"] is None else f"B = {one['radius']:g}", one["mean"], one["verdict"])
+         for one in document["mean_gaps"]],
+    )  # fmt: skip
+
     def interval(part: dict[str, float], form: str = ".2f") -> str:
         return f"{part['mean']:{form}} ±{(part['high'] - part['low']) / 2:.2f}"
 
     rows = []
-    for row in document.get("rows", []):  # Table 1 alone has them
-        printed = f"{row['paper']['hard']:.2f} {row['paper']['soft']:.2f}" if row["paper"] else "–"
+    for row in document["rows"]:
+        printed = f"{row['paper']['hard']:.1f} {row['paper']['soft']:.1f}" if row["paper"] else "–"
         rows.append([f"{row['dataset']}: {row['width']}", interval(row["hard"]), interval(row["soft"]),
-                     interval(row["gap"], "+.2f"), row["verdict"], printed])  # fmt: skip
-    if not rows:
-        return
-    for row in {row["dataset"]: row for row in document["rows"]}.values():
-        printed = f" (paper {row['paper']['teacher']:.2f})" if row["paper"] else ""
-        options.say(f"teacher, {row['dataset']}: {row['teacher']:.2f}%{printed}")
+                     interval(row["gap"], "+.2f"), printed])  # fmt: skip
     runs = document["rows"][0]["gap"]["runs"]
-    title = f"test accuracy in %, {document['settings']['data']}, {runs} runs, settings chosen for each arm"
-    options.table(title, ["neurons", "hard", "soft", "gap", "verdict", "paper's"], rows)
+    title = f"test accuracy in %, {settings['data']}, {runs} seeds, each arm with its own settings and radius"
+    options.table(title, ["neurons", "hard", "soft", "gap", "paper"], rows)

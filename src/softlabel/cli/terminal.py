@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+BAR = 36  # characters of the longest bar of a chart
+
+
 class OutputError(SoftlabelError):
     """Standard output cannot be written: its reader is gone, it was closed, or its disk is full."""
 
@@ -131,6 +134,19 @@ def plain_text(text: object) -> "Text":
     from rich.text import Text
 
     return Text(printable(text))
+
+
+def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> None:
+    """Print a chart of bars: a name, a number and a word for each; the bars of negative numbers are hollow."""
+    longest = max(len(name) for name, _, _ in rows)
+    most = max(abs(value) for _, value, _ in rows) or 1.0
+    encoding = (sys.stdout.encoding or "").lower()
+    full, hollow = ("█", "░") if encoding.startswith("utf") else ("#", "-")
+    say("", title)
+    for name, value, word in rows:
+        bar = (full if value > 0 else hollow) * round(BAR * abs(value) / most)
+        say(f"  {name:<{longest}}  {bar:<{BAR}}  {value:+.1f}  {word}")
+    say("")
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]], *, numbers: bool = True) -> None:

@@ -28,3 +28,11 @@ class PaperSettings(Settings):
     def on_digits(self) -> Self:
         """The same study on scikit-learn's digits."""
         return self.model_copy(update={"data": "digits"})
+
+
+def learning_rates(low: float, high: float, count: int) -> tuple[float, ...]:
+    """A geometric sequence of `count` learning rates from low to high, to two digits."""
+    if count == 1:
+        return (low,)
+    ratio = (high / low) ** (1 / (count - 1))
+    return tuple(float(f"{low * ratio**k:.2g}") for k in range(count))

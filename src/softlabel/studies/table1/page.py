@@ -7,7 +7,7 @@ from softlabel.lab.statistics import Estimate
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.pages import claim_cell, interval_cell
 from softlabel.studies.table1.cells import ARMS
-from softlabel.studies.table1.charts import charts, radius_name
+from softlabel.studies.table1.charts import charts, picture, radius_name
 from softlabel.studies.table1.result import Table1Result, Table1Row
 from softlabel.studies.table1.settings import PRIMARY, Table1Settings
 
@@ -25,6 +25,7 @@ def table1_page(result: Table1Result) -> Page:
         title=f"Table 1: soft against hard labels for very small students ({settings.data}, {settings.task})",
         question=QUESTION,
         answer=result.summary,
+        picture=picture(result),
         tables=[_paper_table(result), *_drop_tables(result)],
         extra_tables=[
             _gap_table(
@@ -136,7 +137,8 @@ def _drop_tables(result: Table1Result) -> list[Table]:
     ]
     about = (
         "The paper's second observation: from the reduced data set to all digits the hard arm loses much accuracy, the "
-        "soft arm little. Primary protocol; difference of the two losses with its 95% interval."
+        "soft arm little. Primary protocol; difference of the two losses with its 95% interval, adjusted for "
+        f"{len(rows)} widths."
     )
     return [
         Table(
@@ -160,8 +162,8 @@ def _method(settings: Table1Settings) -> list[str]:
         f"Students: {protocol.about}; {protocol.epochs} epochs, batch size {settings.batch_size}, weights of the best "
         "validation epoch.",
         f"Choice: {soft} settings for every radius in each arm (soft: temperature × learning rate, hard: learning "
-        f"rates only), by mean validation accuracy over {settings.tuning_seeds} tuning seeds. A share of "
-        f"{settings.validation_share:.3g} of the training images is used for validation.",
+        f"rates only), by mean validation accuracy over {settings.tuning_seeds} tuning seeds{_confirmation(settings)}. "
+        f"A share of {settings.validation_share:.3g} of the training images is used for validation.",
         f"Test: {settings.runs} new seeds, the same for both arms; a seed sets teacher and initialization. The test "
         "images are used once, after the choice. The order of the batches is the same for all.",
         "Intervals: two-way random effects (seeds and test images), a Student interval for each, combined in "
@@ -169,6 +171,15 @@ def _method(settings: Table1Settings) -> list[str]:
         "each table.",
         f"'No difference' means that the adjusted interval lies within ±{settings.equivalence:g} points.",
     ]
+
+
+def _confirmation(settings: Table1Settings) -> str:
+    if settings.shortlist == 1:
+        return ""
+    return (
+        f"; the best {settings.shortlist} are tried with {settings.confirmation_seeds} more, and the best mean over "
+        "all of them counts, collapsed runs included"
+    )
 
 
 def _flat(settings: Table1Settings) -> dict[str, Any]:

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from softlabel.lab.cells import CellResult, StageResults
-from softlabel.lab.statistics import Estimate, Verdict, crossed_mean, holm, judge, paired_gap, runs_needed
+from softlabel.lab.statistics import (
+    Estimate,
+    Interval,
+    Verdict,
+    crossed_mean,
+    holm,
+    judge,
+    paired_gap,
+    runs_needed,
+    sum_of_independent,
+)
 from softlabel.report.page import Page
 from softlabel.studies.pages import StudyResult
 from softlabel.studies.table1.cells import ARMS, Arm, Choices, Table1Cell, set_name
@@ -35,6 +45,7 @@ class Table1Row:
     paper           teacher, hard, soft as printed; None for other data
     on_the_ball     share of the neurons that the projection restrains
     collapsed       runs no better than chance on the validation images; they are included in all means
+    values          test accuracies in per cent, by arm and seed
     """
 
     protocol: str
@@ -52,6 +63,7 @@ class Table1Row:
     paper: tuple[float, float, float] | None
     on_the_ball: dict[Arm, float]
     collapsed: dict[Arm, int]
+    values: dict[Arm, list[float]]
 
     @property
     def dataset(self) -> str:
@@ -83,12 +95,16 @@ class Table1Row:
             "verdict": self.verdict,
             "runs_needed": self.needed,
             "collapsed": self.collapsed,
+            "per_seed": self.values,
         }
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Accuracy that each arm loses from the reduced data set to all digits at one width, and the difference."""
+    """Accuracy that each arm loses from the reduced data set to all digits at one width, and the difference.
+
+    Its interval is adjusted for the number of widths.
+    """
 
     width: int
     hard: float
@@ -111,6 +127,9 @@ class Table1Result(StudyResult):
         Both arms with the same radius, for every radius.
     others : list of list of Table1Row
         The same table for every other protocol.
+    mean_gaps : dict of float or None to Interval
+        The gap with one radius for both arms (None: no projection), mean over data sets and widths; the intervals are
+        adjusted for the number of radii.
     drops : list of Drop
         What each arm loses from the easier data set to the harder one.
 
@@ -130,6 +149,7 @@ class Table1Result(StudyResult):
         self.primary = self._rows(primary)
         self.common = self._rows(primary, primary.all_radii)
         self.others = [self._rows(protocol) for protocol in settings.protocols if protocol is not primary]
+        self.mean_gaps = {radius: self._mean_gap(radius) for radius in primary.all_radii}
         self.drops = self._drops()
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,6 +159,10 @@ class Table1Result(StudyResult):
             "rows": [row.to_dict(confidence) for row in self.primary],
             "common_radius": [row.to_dict(confidence) for row in self.common],
             "protocols": {rows[0].protocol: [row.to_dict(confidence) for row in rows] for rows in self.others},
+            "mean_gaps": [
+                {"radius": radius, "verdict": self.verdict_on(radius), **gap.to_dict(), "runs": gap.runs}
+                for radius, gap in self.mean_gaps.items()
+            ],
             "drops": [vars(drop) for drop in self.drops],
             "map": [
                 {"dataset": set_name(leave_out), "width": width, "labels": name, "radius": radius, "validation": mean}
@@ -198,9 +222,28 @@ class Table1Result(StudyResult):
                     collapsed={
                         arm: sum(value < CHANCE for value in self._metric(pair[arm], "validation")) for arm in ARMS
                     },
+                    values={arm: table[arm].mean(1).tolist() for arm in ARMS},
                 )
             )
         return rows
+
+    def _mean_gap(self, radius: float | None) -> Interval:
+        """The gap with one radius for both arms, mean over widths and data sets, which are treated as independent."""
+        protocol, widths, sets = self.settings.protocol(PRIMARY), self.settings.widths, self.settings.leave_out
+        confidence = 1 - (1 - self.settings.confidence) / len(protocol.all_radii)
+
+        def gap(leave_out: tuple[int, ...], width: int) -> np.ndarray:
+            soft, hard = (self._correct(self.choices.best(protocol, leave_out, width, arm, radius))
+                          for arm in ("soft", "hard"))  # fmt: skip
+            return (soft - hard) / (len(widths) * len(sets))
+
+        tables = [np.sum([gap(leave_out, width) for width in widths], axis=0) for leave_out in sets]
+        return sum_of_independent([crossed_mean(table) for table in tables], confidence)
+
+    def verdict_on(self, radius: float | None) -> Verdict:
+        """What the mean gap with this radius says."""
+        gap = self.mean_gaps[radius]
+        return judge(gap.low, gap.high, self.settings.equivalence)
 
     def _results(self, cell: Table1Cell) -> list[CellResult]:
         copies = (cell.model_copy(update={"stage": "test", "seed": seed}) for seed in self.settings.seeds)
@@ -236,7 +279,7 @@ class Table1Result(StudyResult):
             full, reduced = rows[(harder, width)], rows[(easier, width)]
             lost = {arm: reduced.arms[arm].mean - full.arms[arm].mean for arm in ARMS}
             difference = full.gap.mean - reduced.gap.mean
-            failure = 1 - self.settings.confidence
+            failure = (1 - self.settings.confidence) / len(self.settings.widths)
             half = math.hypot(full.gap.half_width(failure), reduced.gap.half_width(failure))  # independent means
             drops.append(Drop(width, lost["hard"], lost["soft"], difference, difference - half, difference + half))
         return drops

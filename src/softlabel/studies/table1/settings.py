@@ -9,7 +9,7 @@ from softlabel.data.loading import load_raw
 from softlabel.data.rules import binary_rule
 from softlabel.lab import Settings
 from softlabel.networks.initialization import check_init
-from softlabel.studies.paper_settings import PaperSettings
+from softlabel.studies.paper_settings import PaperSettings, learning_rates
 
 PRIMARY = "pgd"
 RADII = (12.5, 25.0, 50.0, 100.0, 200.0, 400.0)
@@ -92,7 +92,10 @@ class Table1Settings(PaperSettings):
     test_share : float
         Share of the images that is used for the test, for data without a test set.
     tuning_seeds : int
-        Number of seeds with which settings are chosen.
+        Number of seeds with which every setting is tried.
+    shortlist, confirmation_seeds : int
+        The best settings of each arm, as many as `shortlist`, are tried with this many more seeds, so that a setting
+        with which students collapse now and then is not chosen. Default: the best setting is chosen at once.
     runs : int
         Number of seeds of the test.
     teacher : Teaching
@@ -115,6 +118,8 @@ class Table1Settings(PaperSettings):
     validation_share: float = Field(default=1 / 6, gt=0, lt=1)
     test_share: float = Field(default=0.2, gt=0, lt=1)
     tuning_seeds: int = Field(ge=1)
+    shortlist: int = Field(default=1, ge=1)
+    confirmation_seeds: int = Field(default=0, ge=0)
     teacher: Teaching = Teaching()
     protocols: tuple[Protocol, ...]
     bundle_neurons: int = Field(default=1500, ge=8)
@@ -125,6 +130,15 @@ class Table1Settings(PaperSettings):
         names = [protocol.name for protocol in self.protocols]
         if PRIMARY not in names or len(set(names)) < len(names):
             raise ValueError(f"protocols must have different names and one of them must be '{PRIMARY}', got {names}")
+        return self
+
+    @model_validator(mode="after")
+    def _shortlist(self) -> Self:
+        if (self.shortlist > 1) != (self.confirmation_seeds > 0):
+            raise ValueError(
+                f"`shortlist` ({self.shortlist}) above 1 and `confirmation_seeds` ({self.confirmation_seeds}) above 0 "
+                "go together"
+            )
         return self
 
     @model_validator(mode="after")
@@ -162,14 +176,6 @@ class Table1Settings(PaperSettings):
     def protocol(self, name: str) -> Protocol:
         """The protocol of this name."""
         return next(protocol for protocol in self.protocols if protocol.name == name)
-
-
-def learning_rates(low: float, high: float, count: int) -> tuple[float, ...]:
-    """A geometric sequence of `count` learning rates from low to high, to two digits."""
-    if count == 1:
-        return (low,)
-    ratio = (high / low) ** (1 / (count - 1))
-    return tuple(float(f"{low * ratio**k:.2g}") for k in range(count))
 
 
 def primary(
@@ -257,14 +263,16 @@ PRESETS = {
     ),
     "standard": Table1Settings(
         tuning_seeds=2,
-        runs=10,
-        protocols=(
-            primary(20, RADII, TEMPERATURES, (30.0, 100.0, 300.0)),
-            *other_protocols(20),
-        ),
+        shortlist=4,
+        confirmation_seeds=12,
+        runs=20,
+        seed=1000,  # version 1 used the seeds from 0
+        protocols=(primary(20, RADII, TEMPERATURES, (30.0, 100.0, 300.0)),),
     ),
     "paper": Table1Settings(
         tuning_seeds=5,
+        shortlist=4,
+        confirmation_seeds=20,
         runs=30,
         protocols=(
             primary(60, RADII, TEMPERATURES, (10.0, 30.0, 100.0, 300.0)),

@@ -9,53 +9,57 @@ from softlabel.studies.table1.result import Table1Result, Table1Row
 
 def summary(result: Table1Result) -> list[str]:
     """The sentences, the answer first."""
+    return [_answer(result), _free_choice(result), *_ball(result), *_collapses(result), *_paper(result)]
+
+
+def _answer(result: Table1Result) -> str:
+    """With one ball for both arms: the smallest, and none."""
+    radii = list(result.mean_gaps)
+    parts = []
+    if radii[0] is not None:
+        where = f"On a small ball around the initialization (B = {radii[0]:g})"
+        parts.append(f"{where} {_words(result, radii[0])}")
+    if radii[-1] is None:
+        parts.append(f"{'without a ball' if parts else 'Without a ball'} {_words(result, None)}")
+    return "; ".join(parts) + "."
+
+
+def _words(result: Table1Result, radius: float | None) -> str:
+    gap, verdict = result.mean_gaps[radius], result.verdict_on(radius)
+    ends = f"{gap.low:+.1f} … {gap.high:+.1f}"
+    if verdict in ("soft wins", "hard wins"):
+        return f"{verdict.split()[0]} labels win by {abs(gap.mean):.1f} points ({ends})"
+    if verdict == "no difference":
+        return f"the arms tie ({gap.mean:+.1f} points, {ends})"
+    return f"it is not decided who wins ({gap.mean:+.1f} points, {ends})"
+
+
+def _free_choice(result: Table1Result) -> str:
+    """Each arm with its own settings: the paper's table."""
     counts = Counter(row.verdict for row in result.primary)
     verdicts = ", ".join(f"{verdict}: {count}" for verdict, count in counts.items())
     gaps = [row.gap.mean for row in result.primary]
-    answer = (
-        f"Each arm with the settings that serve it best: {verdicts} (of {len(result.primary)} rows); gaps from "
-        f"{min(gaps):+.2f} to {max(gaps):+.2f} points."
+    return (
+        f"When each arm may choose its learning rate, temperature and radius: {verdicts} (of {len(result.primary)} "
+        f"rows), gaps from {min(gaps):+.2f} to {max(gaps):+.2f} points."
     )
-    return [answer, *_common_radius(result), *_collapses(result), *_paper(result)]
 
 
 def _mean_gap(rows: Sequence[Table1Row]) -> float:
     return sum(row.gap.mean for row in rows) / len(rows)
 
 
-def _soft_wins(rows: Sequence[Table1Row]) -> int:
-    return sum(row.verdict == "soft wins" for row in rows)
-
-
-def _common_radius(result: Table1Result) -> list[str]:
-    """Both arms with one radius: by radius, without projection, and where the ball constrains the hard arm."""
-    projected = [row for row in result.common if row.chosen["hard"].radius is not None]
-    parts = []
-    for radius in sorted({row.chosen["hard"].radius or 0.0 for row in projected}):
-        rows = [row for row in projected if row.chosen["hard"].radius == radius]
-        share = sum(row.on_the_ball["hard"] for row in rows) / len(rows)
-        parts.append(
-            f"B = {radius:g}: {_mean_gap(rows):+.2f} points, soft wins {_soft_wins(rows)} of {len(rows)} ({share:.0%})"
-        )
-    lines = [
-        "With one radius for both arms, mean gap over data sets and widths (in parentheses: share of the hard arm's "
-        "neurons on the boundary of the ball): " + "; ".join(parts) + "."
-    ]
-    free = [row for row in result.common if row.chosen["hard"].radius is None]
-    if free:
-        lines.append(
-            f"Without projection the mean gap is {_mean_gap(free):+.2f} points; soft wins {_soft_wins(free)} of "
-            f"{len(free)} rows."
-        )
-    tight = [row for row in projected if row.on_the_ball["hard"] > 0.5]
+def _ball(result: Table1Result) -> list[str]:
+    """Why: where the ball constrains the hard arm, and elsewhere."""
+    tight = [row for row in result.common if row.on_the_ball["hard"] > 0.5]
     loose = [row for row in result.common if row.on_the_ball["hard"] <= 0.5]
-    if free and tight and loose:
-        lines.append(
-            "When soft labels win: hard labels ask for ever larger outputs, soft labels for finite ones. Where most of "
-            f"the hard arm's neurons are on the boundary of the ball, the mean gap is {_mean_gap(tight):+.2f} points "
-            f"over {len(tight)} rows; elsewhere it is {_mean_gap(loose):+.2f} over {len(loose)}."
-        )
-    return lines
+    if not (tight and loose):
+        return []
+    return [
+        "Why: hard labels ask for ever larger outputs, which the ball forbids. Where most of the hard arm's neurons "
+        f"are on the boundary of the ball, the mean gap is {_mean_gap(tight):+.2f} points, elsewhere "
+        f"{_mean_gap(loose):+.2f}."
+    ]
 
 
 def _collapses(result: Table1Result) -> list[str]:

@@ -19,7 +19,7 @@ from softlabel.networks import (
     teacher_logits,
     train_students,
 )
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 from softlabel.studies.table1.cells import Table1Cell, TeacherCell
 from softlabel.studies.table1.settings import Table1Settings
 
@@ -155,6 +155,6 @@ def on_the_ball(network: TwoLayer, student: Student) -> float:
     """Share of the neurons that the projection restrains: those at distance B/√m from their initialization."""
     if student.radius is None:
         return 0.0
-    initial, _ = draw_init(student.init, width=student.width, inputs=network.inputs, seed=student.seed)
+    initial = draw_weights(student.init, width=student.width, inputs=network.inputs, seed=student.seed).hidden
     distance = np.linalg.norm(network.hidden.double().numpy() - initial, axis=1)
     return float((distance >= ON_THE_BALL * student.radius / math.sqrt(student.width)).mean())
