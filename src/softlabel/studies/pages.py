@@ -21,8 +21,9 @@ class StudyResult(ReportedResult):
 
     @property
     def chart(self) -> Chart:
-        """The first chart of the page."""
-        return self._page().charts[0]
+        """The picture of the page, or its first chart."""
+        page = self._page()
+        return page.charts[0] if page.picture is None else page.picture
 
     @property
     def table(self) -> Table:

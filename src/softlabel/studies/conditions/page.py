@@ -1,0 +1,157 @@
+"""The page of a study of conditions."""
+
+import inspect
+from collections.abc import Sequence
+
+from softlabel.lab.statistics import Estimate
+from softlabel.report.charts import Chart, Panel, Series
+from softlabel.report.page import Cell, Page, Table
+from softlabel.studies.conditions.cells import ARMS
+from softlabel.studies.conditions.problem import VALIDATION_SHARE
+from softlabel.studies.conditions.result import ConditionRow, ConditionsResult
+from softlabel.studies.conditions.settings import ConditionsSettings
+from softlabel.studies.pages import interval_cell
+
+TONES = {"soft wins": "good", "hard wins": "bad"}
+
+
+def conditions_page(result: ConditionsResult) -> Page:
+    """The page of a run."""
+    study, settings = result.study, result.settings
+    return Page(
+        title=study.title,
+        question=study.question,
+        answer=result.summary,
+        picture=_chart(result),
+        tables=[_endpoint_table(result), _gap_table(result)],
+        charts=[],
+        extra_tables=[_choice_table(result)],
+        method=[*_method(settings), f"Written down before the run: {_protocol(study)}"],
+        settings=settings.model_dump(mode="json"),
+    )
+
+
+def _protocol(study: object) -> str:
+    """The docstring of the study without its examples and parameters."""
+    text = inspect.getdoc(study) or ""
+    return " ".join(text.partition("Parameters\n")[0].split())
+
+
+def _interval(estimate: Estimate) -> Cell:
+    return interval_cell(estimate.mean, *estimate.interval())
+
+
+def _endpoint_table(result: ConditionsResult) -> Table:
+    rows: list[list[Cell | str]] = [
+        [Cell(name, "primary endpoint" if number == 0 else ""), interval_cell(one.mean, one.low, one.high, "+.3f")]
+        for number, (name, one) in enumerate(result.endpoints.items())
+    ]
+    others = len(rows) - 1
+    about = (
+        f"In percentage points unless another unit is named, with {result.settings.confidence:.0%} intervals over "
+        "seeds and test rows."
+    )
+    about += f" Those below the primary endpoint are adjusted for {others} comparisons." if others > 1 else ""
+    return Table("Endpoints", about, ["endpoint", "value"], rows)
+
+
+def _gap_table(result: ConditionsResult) -> Table:
+    rows = [
+        [
+            row.condition.name,
+            _interval(row.teacher),
+            _interval(row.arms["hard"]),
+            _interval(row.arms["soft"]),
+            interval_cell(row.gap.mean, row.gap.low, row.gap.high, "+.2f"),
+            _verdict(row),
+            *(f"{row.spread[arm]:.2f}" for arm in ARMS),
+            *(f"{row.disagreement[arm]:.2f}" for arm in ARMS),
+        ]
+        for row in result.rows
+    ]
+    return Table(
+        "Every condition",
+        f"Test accuracy in per cent, {result.settings.runs} seeds, {result.settings.confidence:.0%} intervals over "
+        f"seeds and test rows; the intervals of the gaps are adjusted for {len(rows)} comparisons. Spread: standard "
+        "deviation over seeds, in points. Disagreement: share of the test rows on which one of two seeds is right and "
+        "the other is not.",
+        ["", "teacher", "hard", "soft", "gap soft − hard", "verdict", "spread: hard", "soft", "disagreement: hard",
+         "soft"],
+        rows,
+    )  # fmt: skip
+
+
+def _verdict(row: ConditionRow) -> Cell:
+    small = ""
+    if row.verdict == "undecided":
+        small = f"{row.needed} seeds may decide" if row.needed else "needs more test rows"
+    return Cell(row.verdict, small, TONES.get(row.verdict, "muted"))
+
+
+def _choice_table(result: ConditionsResult) -> Table:
+    rows = [
+        [
+            row.condition.name,
+            row.condition.settings_of or "chosen here",
+            f"{row.chosen['hard'].learning_rate:g}",
+            f"{row.chosen['soft'].learning_rate:g}",
+            f"{row.chosen['soft'].label_scale:g}",
+        ]
+        for row in result.rows
+    ]
+    about = "By mean validation accuracy over the tuning seeds, collapsed runs included."
+    header = ["", "settings of", "learning rate: hard", "soft", "size of soft logits"]
+    return Table("Chosen settings", about, header, rows)
+
+
+def _method(settings: ConditionsSettings) -> list[str]:
+    recipe = settings.recipe
+    model = (
+        "output layer and biases trained too" if recipe.train_output else "no biases, output signs fixed (the theory's)"
+    )
+    optimizer = "Adam" if recipe.optimizer == "adam" else "(projected) gradient descent"
+    return [
+        f"Students: two-layer ReLU networks, {model}; mini-batch {optimizer}, {recipe.iterations:,} steps of "
+        f"{recipe.batch_size} rows, schedule {recipe.schedule}; the weights of the best of {recipe.checks} validation "
+        "checks are tested.",
+        f"Choice: {len(recipe.hard_learning_rates)} settings in each arm (soft: size of the logits × learning rate, "
+        f"hard: learning rates only), by mean validation accuracy over {settings.tuning_seeds} tuning seeds.",
+        "Soft labels: the teacher's logits, divided by the temperature at which their root mean square is the chosen "
+        "size; the temperature is on the labels only.",
+        f"Test: {settings.runs} new seeds, the same for both arms. A seed sets the training rows (where only some are "
+        f"taken), the validation rows (a share of {VALIDATION_SHARE:.3g}), label noise, teacher, initialization and "
+        "order of batches. The test rows are used once, after the choice.",
+        "Intervals: two-way random effects (seeds and test rows), a Student interval for each, combined in quadrature; "
+        "arms are paired by seed and row. Samples of different data sets are independent.",
+        f"'No difference' means that the adjusted interval lies within ±{settings.equivalence:g} points.",
+    ]
+
+
+def _chart(result: ConditionsResult) -> Chart:
+    """Accuracy of both arms and of the teacher, and the gap, by condition."""
+    study, rows = result.study, result.rows
+    ordered = all(row.condition.position is not None for row in rows)
+    x: Sequence[float | str] = [row.condition.position if ordered else row.condition.name for row in rows]  # type: ignore[misc]
+    names = not ordered
+    series = []
+    for arm in ARMS:
+        low, high = zip(*(row.arms[arm].interval() for row in rows), strict=True)
+        means = [row.arms[arm].mean for row in rows]
+        series.append(Series(f"{arm} labels", x, means, low, high, role=arm, marks=names))
+    teachers = [row.teacher.mean for row in rows]
+    series.append(Series("teacher", x, teachers, role="teacher", marks=names, dashed=True))
+    gaps = [row.gap for row in rows]
+    gap = Series("soft − hard", x, [one.mean for one in gaps], [one.low for one in gaps], [one.high for one in gaps],
+                 role="extra", marks=names)  # fmt: skip
+    band = result.settings.equivalence
+    axis = {"log_x": study.log_axis and ordered, "ticks": x if ordered else None}
+    panels = [
+        Panel("test accuracy, %", series, study.axis, "test accuracy, %", **axis),  # type: ignore[arg-type]
+        Panel("gap soft − hard, points", [gap], study.axis, "points", zero_line=True, band=(-band, band),
+              band_name=f"no difference (±{band:g})", **axis),  # type: ignore[arg-type]
+    ]  # fmt: skip
+    caption = (
+        f"Means over {result.settings.runs} seeds. Intervals: {result.settings.confidence:.0%} over seeds and test "
+        f"rows; those of the gaps are adjusted for {len(rows)} comparisons."
+    )
+    return Chart(study.name, study.title, caption, panels, share_y=False, columns=1 if names and len(rows) > 5 else 2)
