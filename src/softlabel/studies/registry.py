@@ -6,12 +6,14 @@ from softlabel.errors import unknown
 from softlabel.lab import Study
 from softlabel.studies.figure1 import Figure1Study
 from softlabel.studies.kernel_regime import KernelRegimeStudy
+from softlabel.studies.ordinary import OrdinaryStudy
 from softlabel.studies.plan.study import PlanStudy
+from softlabel.studies.questions import QUESTIONS
 from softlabel.studies.table1 import Table1Study
 from softlabel.studies.verdict.study import VerdictStudy
 
 PAPER_STUDIES: dict[str, type[Study[Any, Any]]] = {
-    study.name: study for study in (Figure1Study, KernelRegimeStudy, Table1Study)
+    study.name: study for study in (Table1Study, OrdinaryStudy, Figure1Study, KernelRegimeStudy, *QUESTIONS)
 }
 STUDIES: dict[str, type[Study[Any, Any]]] = PAPER_STUDIES | {study.name: study for study in (PlanStudy, VerdictStudy)}
 
