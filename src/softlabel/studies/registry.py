@@ -6,6 +6,7 @@ from softlabel.errors import unknown
 from softlabel.lab import Study
 from softlabel.studies.figure1 import Figure1Study
 from softlabel.studies.kernel_regime import KernelRegimeStudy
+from softlabel.studies.mechanism import MechanismStudy
 from softlabel.studies.ordinary import OrdinaryStudy
 from softlabel.studies.plan.study import PlanStudy
 from softlabel.studies.questions import QUESTIONS
@@ -13,7 +14,8 @@ from softlabel.studies.table1 import Table1Study
 from softlabel.studies.verdict.study import VerdictStudy
 
 PAPER_STUDIES: dict[str, type[Study[Any, Any]]] = {
-    study.name: study for study in (Table1Study, OrdinaryStudy, Figure1Study, KernelRegimeStudy, *QUESTIONS)
+    study.name: study
+    for study in (Table1Study, OrdinaryStudy, Figure1Study, KernelRegimeStudy, MechanismStudy, *QUESTIONS)
 }
 STUDIES: dict[str, type[Study[Any, Any]]] = PAPER_STUDIES | {study.name: study for study in (PlanStudy, VerdictStudy)}
 
