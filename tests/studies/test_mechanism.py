@@ -94,7 +94,7 @@ def invented(ratio: float) -> MechanismResult:
             students = students_of(settings, dataset)
             factors = np.array([1.0 if name == "hard" else ratio * noise for name, _ in students])
             along = np.linspace(0, 1, steps)[:, None]
-            arrays = {name: along * factors for name in MEASURES}
+            arrays = dict.fromkeys(MEASURES, along * factors)
             arrays["error"] = 0.5 - 0.4 * along * np.ones(len(students))
             arrays["test"] = np.full(len(students), 90.0)
             cell = MechanismCell(dataset=dataset, seed=seed)

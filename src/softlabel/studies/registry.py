@@ -12,10 +12,19 @@ from softlabel.studies.plan.study import PlanStudy
 from softlabel.studies.questions import QUESTIONS
 from softlabel.studies.table1 import Table1Study
 from softlabel.studies.verdict.study import VerdictStudy
+from softlabel.studies.width_scaling import WidthScalingStudy
 
 PAPER_STUDIES: dict[str, type[Study[Any, Any]]] = {
     study.name: study
-    for study in (Table1Study, OrdinaryStudy, Figure1Study, KernelRegimeStudy, MechanismStudy, *QUESTIONS)
+    for study in (
+        Table1Study,
+        OrdinaryStudy,
+        Figure1Study,
+        KernelRegimeStudy,
+        MechanismStudy,
+        WidthScalingStudy,
+        *QUESTIONS,
+    )
 }
 STUDIES: dict[str, type[Study[Any, Any]]] = PAPER_STUDIES | {study.name: study for study in (PlanStudy, VerdictStudy)}
 

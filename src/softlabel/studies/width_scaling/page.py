@@ -1,0 +1,122 @@
+"""The page of the study of widths."""
+
+import inspect
+import math
+from collections.abc import Sequence
+
+from softlabel.report.charts import Chart, Panel, Series
+from softlabel.report.page import Cell, Page, Table
+from softlabel.studies.pages import interval_cell
+from softlabel.studies.width_scaling.result import PRINTED, QUANTITIES, SOURCES, NeededWidth, WidthScalingResult
+from softlabel.studies.width_scaling.settings import ARMS, Source
+
+QUESTION = (
+    "The bounds say that soft labels need O(γ⁻²) neurons and hard labels O(γ⁻⁴) (O(γ⁻⁸) without projection). They are "
+    "sufficient conditions: what do students need?"
+)
+ROLES = {"soft, theorem": "soft", "soft, tempered": "teacher", "hard": "hard", "hard, scaled": "extra"}
+TITLES = {"pairs": "synthetic pairs", "xor": "2-XOR", "images": "images"}
+NAMES = {"train": "training error, mean over iterations", "test": "test error, last iteration"}
+
+
+def width_scaling_page(result: WidthScalingResult) -> Page:
+    """The page of a run."""
+    from softlabel.studies.width_scaling.study import WidthScalingStudy
+
+    settings = result.settings
+    protocol = (inspect.getdoc(WidthScalingStudy) or "").partition("Parameters\n")[0]
+    return Page(
+        title="How many neurons do soft and hard labels need?",
+        question=QUESTION,
+        answer=result.summary,
+        picture=_chart(result, "pairs"),
+        tables=[_exponent_table(result)],
+        charts=[_chart(result, one) for one in SOURCES[1:] if any(level.source == one for level in settings.levels)],
+        extra_tables=[_needed_table(result)],
+        method=[
+            "Written down before the run: " + " ".join(protocol.split()),
+            f"{settings.runs} seeds; a seed draws data and initialization. {settings.rows} training rows; iterations: "
+            f"{settings.steps:g}/γ², at most {settings.most_iterations:,}; learning rate {settings.learning_rate:g}. "
+            f"Widths are powers of two: up to {settings.widths[-1]:,} for soft labels as in Theorem 2 (fewer where "
+            f"iterations × width exceed {settings.most_work:.2g}), up to {settings.narrow:,} for the others.",
+        ],
+        settings=settings.model_dump(mode="json"),
+    )
+
+
+def _exponent_table(result: WidthScalingResult) -> Table:
+    rows: list[list[Cell | str]] = []
+    for one in result.exponents:
+        value = (
+            Cell("–") if one.interval is None else interval_cell(one.interval.mean, one.interval.low, one.interval.high)
+        )
+        gamma = f"{one.low_gamma:.3g} … {one.high_gamma:.3g}" if one.levels else "–"
+        name = Cell(f"{one.arm} labels", f"{TITLES[one.source]}, {NAMES[one.quantity]}")
+        rows.append([name, value, str(PRINTED[one.arm]), gamma, str(one.levels)])
+    return Table(
+        "Exponents p in m ∝ γ^−p",
+        f"For an error of {result.settings.epsilon:g}; means over seeds with intervals adjusted for {len(rows)} fits. "
+        "Beside them the exponent of the bound, and the margins in which widths were measured.",
+        ["", "measured p", "bound", "range of γ", "margins"],
+        rows,
+    )
+
+
+def _needed_table(result: WidthScalingResult) -> Table:
+    rows: list[list[Cell | str]] = []
+    for level in result.settings.levels:
+        for epsilon in result.settings.epsilons:
+            for quantity in QUANTITIES:
+                needs = [result.needed_at(level, arm, quantity, epsilon) for arm in ARMS]
+                name = Cell(f"{TITLES[level.source]}, {level}", f"γ = {needs[0].gamma:.3g}")
+                rows.append([name, f"{epsilon:g}", NAMES[quantity], *(_widths(one) for one in needs)])
+    about = "Median over seeds of the width that suffices; in small print, the largest width that fails."
+    return Table("Widths", about, ["data", "ε", "error", *ARMS], rows)
+
+
+def _widths(one: NeededWidth) -> Cell:
+    return Cell(
+        "more" if math.isinf(one.suffices) else f"{one.suffices:,.0f}", f"{one.fails:,.0f} fails" if one.fails else ""
+    )
+
+
+def _chart(result: WidthScalingResult, source: Source) -> Chart:
+    """Widths that suffice against the margin, with lines of the bounds' slopes."""
+    panels = []
+    for quantity in QUANTITIES:
+        series = []
+        for arm in ARMS:
+            needs = [
+                result.needed_at(level, arm, quantity, result.settings.epsilon)
+                for level in result.settings.levels
+                if level.source == source
+            ]
+            known = [one for one in needs if math.isfinite(one.suffices)]
+            if known:
+                gammas = [one.gamma for one in known]
+                series.append(Series(f"{arm} labels", gammas, [one.suffices for one in known], role=ROLES[arm]))
+        series += _slopes(series)
+        panels.append(Panel(NAMES[quantity], series, "margin γ", "neurons that suffice", log_x=True, log_y=True))
+    caption = (
+        f"Median over {result.settings.runs} seeds of the width that suffices for an error of "
+        f"{result.settings.epsilon:g}, where it is within the widths that were tried. Dashed: slopes −2 and −4."
+    )
+    return Chart(f"widths-{source}", f"Neurons against the margin, {TITLES[source]}", caption, panels)
+
+
+def _slopes(series: Sequence[Series]) -> list[Series]:
+    """Lines of slope −2 and −4 through the largest margin."""
+    points = [(x, y) for one in series for x, y in zip(one.x, one.y, strict=True)]
+    if not points:
+        return []
+    x = sorted(float(point[0]) for point in points)
+    top, first = max(point[1] for point in points), min(point[1] for point in points)
+    lines = []
+    for slope in (2, 4):
+        ends = [(gamma, first * (x[-1] / gamma) ** slope) for gamma in (x[-1], x[0])]
+        if ends[1][1] > 4 * top:  # drawn only as far as the widths go
+            ends[1] = (x[-1] / (4 * top / first) ** (1 / slope), 4 * top)
+        lines.append(
+            Series(f"γ^−{slope}", [e[0] for e in ends], [e[1] for e in ends], role="paper", dashed=True, faint=True)
+        )
+    return lines

@@ -1,0 +1,262 @@
+"""The result of the study of widths: widths that suffice, and exponents of their growth with 1/γ."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from softlabel.lab.cells import CellResult, StageResults
+from softlabel.lab.statistics import Interval
+from softlabel.report.page import Page
+from softlabel.studies.pages import StudyResult
+from softlabel.studies.width_scaling.settings import ARMS, Level, Source, WidthScalingSettings
+
+Quantity = Literal["train", "test"]
+QUANTITIES: tuple[Quantity, ...] = ("train", "test")
+CENSORED = 0.2  # a level with a larger share of seeds beyond the widths that were tried is left out of a fit
+FEWEST_LEVELS = 3
+SOURCES: tuple[Source, ...] = ("pairs", "xor", "images")
+PRINTED = {"soft, theorem": 2, "soft, tempered": 2, "hard": 4, "hard, scaled": 2}  # exponents of the bounds
+
+
+@dataclass(frozen=True)
+class NeededWidth:
+    """The width that one arm needs at one level: median over seeds.
+
+    suffices    smallest width from which on all that were tried reach ε; infinite where the largest does not
+    fails       largest width that does not reach ε; 0 where all do
+    values      `suffices` by seed
+    """
+
+    level: Level
+    gamma: float
+    arm: str
+    quantity: Quantity
+    epsilon: float
+    suffices: float
+    fails: float
+    values: list[float]
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """p in m ∝ γ^−p of one arm, from the slopes of single seeds, and the range of γ that it was measured in.
+
+    interval        adjusted for the number of fits; None if too few levels remain
+    levels          number of levels of the fit
+    """
+
+    source: Source
+    arm: str
+    quantity: Quantity
+    interval: Interval | None
+    low_gamma: float
+    high_gamma: float
+    levels: int
+
+
+class WidthScalingResult(StudyResult):
+    """Widths that suffice and their exponents; `plot` shows widths against the margin.
+
+    Attributes
+    ----------
+    settings : WidthScalingSettings
+        The settings of the study.
+    needed : list of NeededWidth
+        By level, arm, quantity and ε.
+    exponents : list of Exponent
+        By source, arm and quantity, at the ε of the primary endpoint.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> result = sl.reproduce("width-scaling", preset="quick")  # doctest: +SKIP
+    >>> [(one.arm, one.interval) for one in result.exponents]  # doctest: +SKIP
+    """
+
+    def __init__(self, settings: WidthScalingSettings, results: StageResults) -> None:
+        self.settings = settings
+        self._results: dict[tuple[Level, int], CellResult] = {
+            (cell.level, cell.seed): result for cell, result in results["train"]
+        }
+        self.needed = [
+            self._needed(level, arm, quantity, epsilon)
+            for level in settings.levels
+            for arm in ARMS
+            for quantity in QUANTITIES
+            for epsilon in settings.epsilons
+        ]
+        self.exponents = [
+            self._exponent(source, arm, quantity)
+            for source in SOURCES
+            for arm in ARMS
+            for quantity in QUANTITIES
+            if any(level.source == source for level in settings.levels)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        return {
+            "answer": self.summary[0],
+            "exponents": [
+                {
+                    "source": one.source,
+                    "arm": one.arm,
+                    "quantity": one.quantity,
+                    "exponent": None if one.interval is None else one.interval.to_dict() | {"runs": one.interval.runs},
+                    "gamma": [one.low_gamma, one.high_gamma] if one.levels else None,
+                    "levels": one.levels,
+                }
+                for one in self.exponents
+            ],
+            "needed": [
+                {
+                    "source": one.level.source,
+                    "dial": one.level.dial,
+                    "gamma": one.gamma,
+                    "arm": one.arm,
+                    "quantity": one.quantity,
+                    "epsilon": one.epsilon,
+                    "suffices": _finite(one.suffices),
+                    "fails": one.fails,
+                    "per_seed": [_finite(value) for value in one.values],
+                }
+                for one in self.needed
+            ],
+            "margins": [
+                {"source": level.source, "dial": level.dial, "seed": seed}
+                | {name: self._results[level, seed].metrics[name] for name in ("lower", "upper", "iterations")}
+                for level in self.settings.levels
+                for seed in self.settings.seeds
+            ],
+            "settings": self.settings.model_dump(mode="json"),
+        }
+
+    @property
+    def summary(self) -> list[str]:
+        """The answer first."""
+        parts = [_words(one) for arm in ("soft, theorem", "hard") if (one := self.exponent("pairs", arm, "train"))]
+        answer = (
+            f"Neurons for a training error of {self.settings.epsilon:g}, averaged over iterations, against the margin "
+            f"γ: {'; '.join(parts)}."
+        )
+        return [answer, self._tempered(), self._scaled(), *self._others()]
+
+    def exponent(self, source: Source, arm: str, quantity: Quantity) -> Exponent:
+        """The exponent of one arm."""
+        wanted = (source, arm, quantity)
+        return next(one for one in self.exponents if (one.source, one.arm, one.quantity) == wanted)
+
+    def _tempered(self) -> str:
+        """Where soft labels need fewer neurons than hard ones."""
+        one = _words(self.exponent("pairs", "soft, tempered", "train"))
+        fewer = {}
+        for epsilon in self.settings.epsilons:
+            counts = [self._compare(level, epsilon) for level in self.settings.levels if level.source == "pairs"]
+            fewer[epsilon] = f"ε = {epsilon:g}: {sum(count < 0 for count in counts)} of {len(counts)}"
+        return (
+            f"With a temperature (κ = 2/γ): {one}. These soft labels need fewer neurons than hard ones at this many "
+            f"margins: {', '.join(fewer.values())}."
+        )
+
+    def _compare(self, level: Level, epsilon: float) -> float:
+        """The logarithm of the ratio of needed widths, tempered soft labels to hard ones; 0 where both are beyond."""
+        soft, hard = (self.needed_at(level, arm, "train", epsilon).suffices for arm in ("soft, tempered", "hard"))
+        return 0.0 if soft == hard else math.log(soft) - math.log(hard)
+
+    def _scaled(self) -> str:
+        one = _words(self.exponent("pairs", "hard, scaled", "train"))
+        return f"With logits multiplied by α = {self.settings.output_scale:g}: {one}."
+
+    def _others(self) -> list[str]:
+        """The other data sets."""
+        names: dict[Source, str] = {
+            "xor": "On 2-XOR in more and more dimensions",
+            "images": "On images with a dialed difficulty",
+        }
+        present = {level.source for level in self.settings.levels}
+        return [
+            f"{name}: {'; '.join(_words(self.exponent(source, arm, 'train')) for arm in ARMS[:3])}."
+            for source, name in names.items()
+            if source in present
+        ]
+
+    def _page(self) -> Page:
+        from softlabel.studies.width_scaling.page import width_scaling_page
+
+        return width_scaling_page(self)
+
+    def needed_at(self, level: Level, arm: str, quantity: Quantity, epsilon: float) -> NeededWidth:
+        """The width that an arm needs at a level."""
+        wanted = (level, arm, quantity, epsilon)
+        return next(one for one in self.needed if (one.level, one.arm, one.quantity, one.epsilon) == wanted)
+
+    def gammas(self, level: Level) -> np.ndarray:
+        """The margin of every seed: the middle of its certified interval, in logarithms where it is positive."""
+        found = [self._results[level, seed].metrics for seed in self.settings.seeds]
+        return np.array([math.sqrt(max(one["lower"], one["upper"] / 2) * one["upper"]) for one in found])
+
+    def _needed(self, level: Level, arm: str, quantity: Quantity, epsilon: float) -> NeededWidth:
+        pairs = [self._widths(level, seed, arm, quantity, epsilon) for seed in self.settings.seeds]
+        suffices, fails = ([pair[k] for pair in pairs] for k in range(2))
+        gamma = float(np.exp(np.mean(np.log(self.gammas(level)))))
+        return NeededWidth(level, gamma, arm, quantity, epsilon, _median(suffices), _median(fails), suffices)
+
+    def _widths(self, level: Level, seed: int, arm: str, quantity: Quantity, epsilon: float) -> tuple[float, float]:
+        """The smallest width from which on all suffice, and the largest that fails."""
+        arrays = self._results[level, seed].arrays
+        own = arrays["arm"] == ARMS.index(arm)
+        widths, good = arrays["width"][own], arrays[quantity][own] <= epsilon
+        failing = np.flatnonzero(~good)
+        if len(failing) == 0:
+            return float(widths[0]), 0.0
+        last = int(failing[-1])
+        return (float(widths[last + 1]) if last + 1 < len(widths) else math.inf), float(widths[last])
+
+    def _exponent(self, source: Source, arm: str, quantity: Quantity) -> Exponent:
+        """Least-squares slope of ln m on ln γ for every seed, over the levels at which most seeds were measured."""
+        usable = [
+            level for level in self.settings.levels if level.source == source and self._usable(level, arm, quantity)
+        ]
+        gammas = [self.needed_at(level, arm, quantity, self.settings.epsilon).gamma for level in usable]
+        if len(usable) < FEWEST_LEVELS:
+            return Exponent(
+                source, arm, quantity, None, min(gammas, default=0.0), max(gammas, default=0.0), len(usable)
+            )
+        x = np.log(np.stack([self.gammas(level) for level in usable]))  # (levels, seeds)
+        needs = [self.needed_at(level, arm, quantity, self.settings.epsilon).values for level in usable]
+        y = np.log(np.stack([self._bounded(values) for values in needs]))
+        centered = x - x.mean(0)
+        slopes = (centered * y).sum(0) / (centered**2).sum(0)
+        fits = len(ARMS) * len(QUANTITIES) * len({level.source for level in self.settings.levels})
+        interval = Interval.from_runs(-slopes, 1 - (1 - self.settings.confidence) / fits)
+        return Exponent(source, arm, quantity, interval, min(gammas), max(gammas), len(usable))
+
+    def _usable(self, level: Level, arm: str, quantity: Quantity) -> bool:
+        values = np.array(self.needed_at(level, arm, quantity, self.settings.epsilon).values)
+        outside = ~np.isfinite(values) | (values <= self.settings.widths[0])
+        return float(outside.mean()) <= CENSORED
+
+    def _bounded(self, values: Sequence[float]) -> np.ndarray:
+        """Widths with those beyond the largest one counted as twice the largest of the others."""
+        array = np.array(values)
+        return np.where(np.isfinite(array), array, 2 * array[np.isfinite(array)].max())
+
+
+def _median(values: Sequence[float]) -> float:
+    """The upper median, which may be infinite."""
+    return sorted(values)[len(values) // 2]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _words(one: Exponent) -> str:
+    if one.interval is None:
+        return f"{one.arm} labels: too few margins at which widths were measured"
+    return (
+        f"{one.arm} labels m ∝ γ^−p with p = {one.interval:.2f} for γ from {one.low_gamma:.3g} to {one.high_gamma:.3g}"
+    )

@@ -1,0 +1,129 @@
+"""The study of widths: data with a dialed margin, widths that suffice, and exponents from invented results."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from softlabel.lab import CellResult, StageResults
+from softlabel.studies.run import Execution, run_in
+from softlabel.studies.width_scaling import PRESETS, WidthScalingResult, WidthScalingSettings, WidthScalingStudy
+from softlabel.studies.width_scaling.data import angled_pairs, full_xor, mixed_images
+from softlabel.studies.width_scaling.settings import ARMS, Level, powers
+from softlabel.studies.width_scaling.training import WidthCell, iterations, widths_of
+from softlabel.theory.margin import margin
+
+
+def small(**changes) -> WidthScalingSettings:
+    values = {
+        "data": "digits", "angles": (1.4, 0.5), "dimensions": (3,), "widths": (2, 4, 8), "narrow": 8, "rows": 16,
+        "most_iterations": 60, "samples": 10, "work_limit": 1e8, "runs": 2,
+    }  # fmt: skip
+    return WidthScalingSettings(**(values | changes))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    run_dir = tmp_path_factory.mktemp("widths") / "run"
+    return run_dir, run_in(run_dir, WidthScalingStudy(small()), Execution(threads=1, progress=False))
+
+
+def test_it_is_judged_and_drawn(finished):
+    run_dir, result = finished
+    document = result.to_dict()
+    json.dumps(document, allow_nan=False)
+    assert {one["arm"] for one in document["exponents"]} == set(ARMS)
+    assert all(one["exponent"] is None for one in document["exponents"])  # two margins are too few for a fit
+    assert all(0 < one["lower"] <= one["upper"] for one in document["margins"])
+    assert {path.stem for path in (run_dir / "figures").iterdir()} == {"widths-pairs", "widths-xor"}
+    assert "Written down before the run: Question:" in result.report.read_text()
+
+
+def test_the_margin_of_xor_is_the_known_one():
+    """MATH: 1/6 for d = 3, .0636 for d = 6."""
+    for dimension, known in ((3, 0.1667), (6, 0.0636)):
+        data = full_xor(dimension)
+        assert len(data.y) == 2**dimension
+        assert len(np.unique(data.X, axis=0)) == 2**dimension
+        assert np.linalg.norm(data.X, axis=1) == pytest.approx(np.ones(2**dimension))
+        result = margin(data.X, data.y, work_limit=1e10)
+        assert result.lower <= known * 1.001
+        assert result.upper >= known * 0.999
+
+
+def test_the_angle_dials_the_margin():
+    uppers = []
+    for angle in (1.0, 0.1):
+        data = angled_pairs(pairs=3, dimension=6, rows=12, angle=angle, seed=0)
+        assert np.linalg.norm(data.X, axis=1) == pytest.approx(np.ones(12))
+        for pair in range(3):  # rows k, k + 3, … belong to one pair
+            x, y = data.X[pair::3], data.y[pair::3]
+            assert np.arccos((x[y > 0] @ x[y < 0].T).max()) >= 0.999 * angle
+        uppers.append(margin(data.X, data.y, work_limit=1e8).upper)
+    assert uppers[1] < uppers[0] / 4
+
+
+def test_mixing_images_makes_the_margin_smaller():
+    plain, mixed = (mixed_images("digits", "label>4", 20, mix, seed=0) for mix in (0.0, 0.4))
+    np.testing.assert_array_equal(plain.y, mixed.y)
+    assert np.linalg.norm(mixed.X, axis=1) == pytest.approx(np.ones(20))
+    smaller, larger = (margin(data.X, data.y, work_limit=1e9).upper for data in (mixed, plain))
+    assert smaller < 0.5 * larger
+
+
+def test_iterations_and_affordable_widths():
+    settings = small(widths=(2, 4, 8, 16, 32), narrow=8, most_iterations=1000, most_work=16_000)
+    assert iterations(settings, 0.25) == 200
+    assert iterations(settings, 0.01) == 1000
+    assert widths_of(settings, "soft, theorem", 1000) == [2, 4, 8, 16]
+    assert widths_of(settings, "hard", 1000) == [2, 4, 8]
+
+
+def invented(exponents: dict[str, float], gammas=(0.2, 0.1, 0.05, 0.025), runs=6) -> WidthScalingResult:
+    """Students that succeed from a width of 4·(0.2/γ)^p on."""
+    widths = powers(2, 4096)
+    settings = small(angles=tuple(gammas), dimensions=(), widths=widths, narrow=4096, runs=runs)
+    results = StageResults()
+    for level in settings.levels:
+        for seed in settings.seeds:
+            shift = 2 ** np.random.default_rng([seed, 3]).normal(0, 0.2)
+            arms = [k for k in range(len(ARMS)) for _ in widths]
+            good = [w >= 3.9 * shift * (0.2 / level.dial) ** exponents.get(ARMS[k], 0.0) for k, w in
+                    zip(arms, widths * len(ARMS), strict=True)]  # fmt: skip
+            errors = np.where(good, 0.01, 0.4)
+            arrays = {"arm": np.array(arms), "width": np.array(widths * len(ARMS)), "train": errors, "test": errors}
+            metrics = {"lower": 0.95 * level.dial, "upper": level.dial, "iterations": 10, "radius": 1.0}
+            results.add("train", WidthCell(level=level, seed=seed), CellResult(metrics, arrays))
+    return WidthScalingResult(settings, results)
+
+
+def test_exponents_are_found_in_the_range_that_was_measured():
+    result = invented({"soft, theorem": 2.0, "hard": 1.0, "soft, tempered": 5.0})
+    soft, hard, steep = (result.exponent("pairs", arm, "train") for arm in ("soft, theorem", "hard", "soft, tempered"))
+    assert soft.interval.mean == pytest.approx(2.0, abs=0.3)
+    assert hard.interval.mean == pytest.approx(1.0, abs=0.2)
+    assert soft.levels == 4
+    assert soft.high_gamma / soft.low_gamma == pytest.approx(8)
+    assert steep.levels < 4  # at the smallest margin no width that was tried suffices
+    assert result.needed_at(Level(source="pairs", dial=0.025), "soft, tempered", "train", 0.1).suffices == math.inf
+    assert "m ∝ γ^−p with p = " in result.summary[0]
+
+
+def test_a_width_suffices_only_if_larger_ones_do():
+    result = invented({})
+    arrays = result._results[Level(source="pairs", dial=0.2), 0].arrays
+    own = (arrays["arm"] == ARMS.index("hard")) & (arrays["width"] == 64)
+    arrays["train"][own] = 0.4  # one failure in the middle
+    assert result._widths(Level(source="pairs", dial=0.2), 0, "hard", "train", 0.1) == (128.0, 64.0)
+
+
+def test_presets_cover_a_decade_and_a_half_and_bad_settings_are_refused():
+    angles = PRESETS["standard"].angles
+    assert math.log10(angles[0] / angles[-1]) > 1.5
+    for changes in ({"widths": ()}, {"widths": (4, 2)}, {"widths": (3, 4)}, {"mixes": (0.5,)}, {"angles": (2.0, 1.0)},
+                    {"epsilon": 0.2}, {"narrow": 2}, {"dimensions": (2,)}, {"dimensions": (30,)}, {"runs": 1},
+                    {"output_scale": 1.0}):  # fmt: skip
+        with pytest.raises(ValidationError):
+            small(**changes)
