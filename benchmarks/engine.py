@@ -16,7 +16,7 @@ from benchmarks.measure import MemoryWatch, alternate, write
 from softlabel.data import load
 from softlabel.errors import SoftlabelError
 from softlabel.networks import Student, TrainingOptions, hard_labels, teacher_logits
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 from softlabel.networks.pgd import StackTraining
 from softlabel.numerics import has_bfloat16
 
@@ -50,9 +50,9 @@ class PlainLoop:
         self.x, self.targets, self.grid = torch.from_numpy(x), targets, grid
         self.nets = []
         for student in grid:
-            hidden, output = draw_init("symmetric", width=student.width, inputs=x.shape[1], seed=student.seed)
-            w = torch.tensor(hidden, dtype=torch.float32, requires_grad=True)
-            self.nets.append((w, w.detach().clone(), torch.tensor(output[0], dtype=torch.float32)))
+            drawn = draw_weights("symmetric", width=student.width, inputs=x.shape[1], seed=student.seed)
+            w = torch.tensor(drawn.hidden, dtype=torch.float32, requires_grad=True)
+            self.nets.append((w, w.detach().clone(), torch.tensor(drawn.output[0], dtype=torch.float32)))
 
     def step(self) -> None:
         for student, (w, initial, a) in zip(self.grid, self.nets, strict=True):
@@ -74,9 +74,9 @@ class Vmapped:
         self.groups = []
         for width in WIDTHS:
             members = [s for s in grid if s.width == width]
-            drawn = [draw_init("symmetric", width=width, inputs=x.shape[1], seed=s.seed) for s in members]
-            w = torch.tensor(np.stack([hidden for hidden, _ in drawn]), dtype=torch.float32)
-            a = torch.tensor(np.stack([output[0] for _, output in drawn]), dtype=torch.float32)
+            drawn = [draw_weights("symmetric", width=width, inputs=x.shape[1], seed=s.seed) for s in members]
+            w = torch.tensor(np.stack([each.hidden for each in drawn]), dtype=torch.float32)
+            a = torch.tensor(np.stack([each.output[0] for each in drawn]), dtype=torch.float32)
             self.groups.append((width, w, w.clone(), a, torch.stack([targets[s.labels] for s in members])))
 
         def loss(w: torch.Tensor, a: torch.Tensor, p: torch.Tensor, scale: float) -> torch.Tensor:

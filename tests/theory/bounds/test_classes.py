@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from softlabel.errors import InputError
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 from softlabel.theory import bounds
 from softlabel.theory.bounds.classes import class_feature_spread, class_flip_spread, class_needs
 from softlabel.theory.bounds.setting import Setting
@@ -105,7 +105,8 @@ def test_class_features_deviate_as_rarely_as_they_say(classes):
     bound = class_feature_spread(classes, Setting(n=len(x), delta=delta)) / math.sqrt(width)
     failures, moves = 0, []
     for seed in range(rounds):
-        hidden, signs = draw_init("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
+        drawn = draw_weights("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
+        hidden, signs = drawn.hidden, drawn.output
         target = np.einsum("cj,cjd->jd", signs, teacher_fields(hidden, classes)) / math.sqrt(width)
         assert np.linalg.norm(target, axis=1).max() <= classes / math.sqrt(width) * (1 + 1e-12)
         f = signs @ ((hidden @ x.T > 0) * (target @ x.T)) / math.sqrt(width)
@@ -131,7 +132,8 @@ def test_flips_move_class_logits_by_no_more_than_the_band_allows(classes):
     rng = np.random.default_rng(classes)
     x = np.array([[0.0, 0.6, 0.8], [0.6, 0.0, 0.8]])
     for seed in range(200):
-        hidden, signs = draw_init("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
+        drawn = draw_weights("symmetric", width=width, inputs=3, outputs=classes, seed=seed)
+        hidden, signs = drawn.hidden, drawn.output
         target = np.einsum("cj,cjd->jd", signs, teacher_fields(hidden, classes)) / math.sqrt(width)
         comparison = hidden + target
         moved = rng.standard_normal(hidden.shape)

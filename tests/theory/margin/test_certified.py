@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softlabel.errors import InputError
-from softlabel.networks.initialization import draw_init
+from softlabel.networks.initialization import draw_weights
 from softlabel.theory.margin import init_margin, margin
 from softlabel.theory.margin.certified import _mean_upper
 from tests.theory.margin.problems import digits, norm_of_g, random_points, two_xor
@@ -244,7 +244,7 @@ def test_upper_end_of_a_mean():
 def test_starts_approach_the_margin():
     x, y = two_xor(3)
     result = {
-        m: [init_margin(x, y, draw_init("symmetric", width=m, inputs=3, seed=seed)[0]) for seed in range(4)]
+        m: [init_margin(x, y, draw_weights("symmetric", width=m, inputs=3, seed=seed).hidden) for seed in range(4)]
         for m in (4, 64, 4096)
     }
     assert all(0 <= gamma <= 0.5 for gammas in result.values() for gamma in gammas)
@@ -257,7 +257,7 @@ def test_starts_approach_the_margin():
 
 def test_a_start_counts_its_pairs_once():
     x, y = digits(40)
-    weights, _ = draw_init("symmetric", width=128, inputs=64, seed=1)
+    weights = draw_weights("symmetric", width=128, inputs=64, seed=1).hidden
     assert init_margin(x, y, weights) == pytest.approx(init_margin(x, y, weights[:64]), rel=1e-9)
     assert init_margin(x, y, weights[:1]) == 0
 
