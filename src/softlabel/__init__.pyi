@@ -39,9 +39,11 @@ from .networks.deep import Objective as Objective
 from .networks.deep import build_network as build_network
 from .networks.deep import train_network as train_network
 from .networks.student_model import StudentModel as StudentModel
+from .studies.all_studies import AllStudies as AllStudies
 from .studies.audit import Audit as Audit
 from .studies.audit import AuditOptions as AuditOptions
 from .studies.audit import audit as audit
+from .studies.conditions import ConditionsResult as ConditionsResult
 from .studies.distill import Distillation as Distillation
 from .studies.distill import DistilledArm as DistilledArm
 from .studies.distill import DistillOptions as DistillOptions
@@ -60,6 +62,8 @@ from .studies.kernel_regime import KernelRegimeResult as KernelRegimeResult
 from .studies.margin import DatasetMargin as DatasetMargin
 from .studies.margin import MarginOptions as MarginOptions
 from .studies.margin import margin as margin
+from .studies.mechanism import MechanismResult as MechanismResult
+from .studies.ordinary import OrdinaryResult as OrdinaryResult
 from .studies.plan import Plan as Plan
 from .studies.plan import PlannedArm as PlannedArm
 from .studies.plan import PlanOptions as PlanOptions
@@ -80,6 +84,7 @@ from .studies.verdict import ArmResult as ArmResult
 from .studies.verdict import Verdict as Verdict
 from .studies.verdict import VerdictOptions as VerdictOptions
 from .studies.verdict import verdict as verdict
+from .studies.width_scaling import WidthScalingResult as WidthScalingResult
 from .teachers import KernelLimitTeacher as KernelLimitTeacher
 from .teachers.audit import TeacherAudit as TeacherAudit
 from .teachers.audit import audit_teacher as audit_teacher

@@ -172,3 +172,31 @@ def test_a_pipe_is_no_settings_file(tmp_path, capsys):
     os.mkfifo(tmp_path / "s.toml")
     assert run(["reproduce", "table1", "--settings", str(tmp_path / "s.toml"), "--out", str(tmp_path / "run")]) == 2
     assert "is a named pipe, and only regular files are read" in capsys.readouterr().err
+
+
+def test_all_runs_every_study_in_a_directory_of_its_own(capsys, tmp_path, monkeypatch, folder):
+    """With one finished study in place of all of them."""
+    import softlabel.studies.reproduce as module
+    from softlabel.studies.rebuild import read_run
+
+    asked = []
+
+    def one(name, preset, **options):
+        if name == "all":
+            return original(name, preset, **options)
+        asked.append((name, preset, options["out"]))
+        return read_run(folder)
+
+    original = module.reproduce
+    monkeypatch.setattr(module, "reproduce", one)
+    out = tmp_path / "everything"
+    assert run(["reproduce", "all", "--out", str(out)]) == 0
+    assert [name for name, _, _ in asked] == list(module.PAPER_STUDIES)
+    assert {place for _, _, place in asked} == {out / name for name in module.PAPER_STUDIES}
+    text = capsys.readouterr().out
+    assert text.startswith("table1: On a small ball")
+    assert f"Reports: {out}" in text
+    assert run(["reproduce", "all", "--out", str(out), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document["studies"]) == set(module.PAPER_STUDIES)
+    assert document["studies"]["figure1"]["report"]

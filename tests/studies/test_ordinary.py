@@ -61,7 +61,7 @@ def test_what_is_recorded_is_what_the_networks_do(monkeypatch):
     """Accuracies and live neurons against each network alone."""
     settings = small(other_runs=2)
     bundle = training.student_bundles(settings, StageResults())[0]
-    teacher = training.TeacherCell(leave_out=bundle.cells[0].leave_out, pixels="standardized", seed=0)
+    teacher = training.OrdinaryTeacherCell(leave_out=bundle.cells[0].leave_out, pixels="standardized", seed=0)
     (taught,) = training.train_teachers(settings, [teacher], {})
     runs = []
     train_students = training.train_students

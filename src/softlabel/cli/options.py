@@ -147,7 +147,8 @@ def print_result(
     above = 1 if answer_first else 0
     say(*result.summary[:above])
     show(document)
-    say(*result.summary[above:], "", f"Report: {result.report}")
+    where = f"Reports: {result.run_dir}" if result.report is None else f"Report: {result.report}"
+    say(*result.summary[above:], "", where)
 
 
 def positive_integers(words: str, name: str) -> list[int]:

@@ -11,7 +11,7 @@ from softlabel.ranges import LARGEST_SEED
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="table1, figure1 or kernel-regime.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study (see below), or all.")],
     preset: Annotated[str, option("quick, standard or paper.")] = "quick",
     settings: Annotated[Path | None, option("TOML file that changes settings of the preset.")] = None,
     data: Annotated[str | None, option("Another data set than the paper's, by name.")] = None,
@@ -23,7 +23,11 @@ def reproduce(
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> None:
-    """Run a study of the papers, judge it, and write its page.
+    """Run a study of the papers or of a question that they leave open, judge it, and write its page.
+
+    The papers: table1, ordinary (Table 1 with ordinary training), figure1, kernel-regime. Their explanations:
+    mechanism, width-scaling. Open questions: initialization, multiclass, robustness, sample-size, seed-variance,
+    teacher-size. all runs every study in a directory of its own.
 
     Finished work is kept: the same command goes on where it was interrupted, and ends at once when all is done.
 

@@ -52,12 +52,9 @@ CITATIONS = {
 }}""",
 }
 
-USED = {  # by study
-    "figure1": ("mandal",),
+USED = {  # by study; those that are not listed use Mandal's paper
     "kernel-regime": ("rahbar",),
-    "plan": ("mandal",),
-    "table1": ("mandal",),
-    "verdict": ("mandal",),
+    "mechanism": ("mandal", "rahbar"),
 }
 
 
@@ -67,5 +64,5 @@ def citations(study: str, data: str | None = None) -> Sequence[str]:
     data    the name of a data set, or the description of a problem, which begins with it
     """
     name = (data or "").split(":")[0]
-    names = [*USED.get(study, ()), *([name] if name in CATALOGUE else []), "softlabel"]
+    names = [*USED.get(study, ("mandal",)), *([name] if name in CATALOGUE else []), "softlabel"]
     return [CITATIONS[name] for name in names]

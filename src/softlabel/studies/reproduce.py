@@ -8,16 +8,23 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import ValidationError
 
-from softlabel.errors import InputError, UnavailableError, unknown
+from softlabel.errors import InputError, UnavailableError, require, unknown
 from softlabel.lab import Result
 from softlabel.numerics.local_files import require_regular_file
+from softlabel.studies.all_studies import AllStudies
+from softlabel.studies.conditions import ConditionsResult
 from softlabel.studies.figure1 import Figure1Result
 from softlabel.studies.kernel_regime import KernelRegimeResult
+from softlabel.studies.mechanism import MechanismResult
+from softlabel.studies.ordinary import OrdinaryResult
 from softlabel.studies.paper_settings import PaperSettings
 from softlabel.studies.registry import PAPER_STUDIES, find_study
 from softlabel.studies.run import RUNS, Execution, check_run_dir, run_in
 from softlabel.studies.table1 import Table1Result
+from softlabel.studies.width_scaling import WidthScalingResult
 
+ALL = "all"
+Question = Literal["initialization", "multiclass", "robustness", "sample-size", "seed-variance", "teacher-size"]
 log = logging.getLogger("softlabel")
 
 
@@ -46,6 +53,28 @@ def reproduce(
 
 
 @overload
+def reproduce(name: Literal["ordinary"], preset: str = "quick", **options: Unpack[_Options]) -> OrdinaryResult: ...
+
+
+@overload
+def reproduce(name: Literal["mechanism"], preset: str = "quick", **options: Unpack[_Options]) -> MechanismResult: ...
+
+
+@overload
+def reproduce(
+    name: Literal["width-scaling"], preset: str = "quick", **options: Unpack[_Options]
+) -> WidthScalingResult: ...
+
+
+@overload
+def reproduce(name: Question, preset: str = "quick", **options: Unpack[_Options]) -> ConditionsResult: ...
+
+
+@overload
+def reproduce(name: Literal["all"], preset: str = "quick", **options: Unpack[_Options]) -> AllStudies: ...
+
+
+@overload
 def reproduce(name: str, preset: str = "quick", **options: Unpack[_Options]) -> Result: ...
 
 
@@ -63,14 +92,15 @@ def reproduce(
 
     Parameters
     ----------
-    name : {"table1", "figure1", "kernel-regime"}
-        The study.
+    name : str
+        The study: "table1", "ordinary", "figure1", "kernel-regime", "mechanism", "width-scaling", "initialization",
+        "multiclass", "robustness", "sample-size", "seed-variance", "teacher-size", or "all" for all of them.
     preset : {"quick", "standard", "paper"}, default="quick"
         Its size.
     settings : mapping, str or path, optional
         Changes to the settings of the preset: values by name, or a TOML file.
     data : str, optional
-        Another data set than the paper's, by name.
+        Another data set than the paper's, by name. Studies of conditions name their data sets in `settings`.
     seed : int, optional
         First seed of the runs.
     out : str or path, optional
@@ -81,7 +111,8 @@ def reproduce(
     Returns
     -------
     Result
-        `Table1Result`, `Figure1Result` or `KernelRegimeResult`.
+        `Table1Result`, `OrdinaryResult`, `Figure1Result`, `KernelRegimeResult`, `MechanismResult`,
+        `WidthScalingResult`, or `ConditionsResult`; `AllStudies` for "all".
 
     Examples
     --------
@@ -89,11 +120,36 @@ def reproduce(
     >>> result = sl.reproduce("table1", preset="quick", out="runs/table1")  # doctest: +SKIP
     >>> result.plot()  # doctest: +SKIP
     """
+    if name == ALL:
+        return _reproduce_all(preset, settings, data, seed, out, execution)
     chosen = study_settings(name, preset, settings, data=data, seed=seed)
     check_run_dir(out)
     chosen = with_available_data(chosen)
     run_dir = Path(out) if out is not None else RUNS / f"{name}-{preset}"
     return run_in(run_dir, find_study(name, PAPER_STUDIES)(chosen), execution or Execution(executor="local"))
+
+
+def _reproduce_all(
+    preset: str,
+    settings: Mapping[str, Any] | str | Path | None,
+    data: str | None,
+    seed: int | None,
+    out: str | Path | None,
+    execution: Execution | None,
+) -> AllStudies:
+    """Every study in a directory of its own, one after another; arguments are checked before the first begins."""
+    require(
+        settings is None and data is None, f"`settings` and `data` belong to one study, not to '{ALL}': leave them out"
+    )
+    for name in PAPER_STUDIES:
+        study_settings(name, preset, seed=seed)
+    run_dir = RUNS / f"{ALL}-{preset}" if out is None else Path(out)
+    check_run_dir(run_dir)
+    results = {}
+    for name in PAPER_STUDIES:
+        log.info("study %s", name)
+        results[name] = reproduce(name, preset, seed=seed, out=run_dir / name, execution=execution)
+    return AllStudies(results, run_dir)
 
 
 def study_settings(

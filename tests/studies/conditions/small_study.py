@@ -4,14 +4,14 @@ from typing import ClassVar
 
 from softlabel.studies.conditions import (
     Condition,
+    ConditionRecipe,
     ConditionsResult,
     ConditionsSettings,
     ConditionsStudy,
     Endpoint,
-    Recipe,
 )
 
-RECIPE = Recipe(
+RECIPE = ConditionRecipe(
     iterations=60, batch_size=32, checks=3, label_scales=(1.0, 4.0), soft_learning_rates=(10.0,),
     hard_learning_rates=(3.0, 10.0),
 )  # fmt: skip

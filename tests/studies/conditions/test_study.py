@@ -10,7 +10,14 @@ from pydantic import ValidationError
 from softlabel.errors import InputError
 from softlabel.lab import CellResult, StageResults
 from softlabel.lab.statistics import crossed_mean, paired_gap
-from softlabel.studies.conditions import Condition, ConditionsSettings, ConditionTeacher, Endpoint, Recipe, training
+from softlabel.studies.conditions import (
+    Condition,
+    ConditionRecipe,
+    ConditionsSettings,
+    ConditionTeacher,
+    Endpoint,
+    training,
+)
 from softlabel.studies.conditions import cells as grid
 from softlabel.studies.conditions.problem import condition_rows, noisy_labels
 from softlabel.studies.conditions.result import ConditionsResult, disagreement
@@ -247,4 +254,4 @@ def test_data_that_do_not_suffice_are_refused_before_anything_trains(condition, 
 
 
 def test_equal_numbers_of_settings():
-    assert len(Recipe(**RECIPE.model_dump()).hard_learning_rates) == 2
+    assert len(ConditionRecipe(**RECIPE.model_dump()).hard_learning_rates) == 2

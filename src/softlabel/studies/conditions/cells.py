@@ -21,14 +21,14 @@ STEP_COST = 60.0  # neurons: what a step costs beside its products
 INFINITE_COST = 4096  # neurons: what kernel regression costs about
 
 
-class TeacherCell(Settings):
+class ConditionTeacherCell(Settings):
     """One teacher and the rows that it learns from; `name` and `position` of its condition are left out."""
 
     condition: Condition
     seed: int
 
 
-class StudentCell(Settings):
+class ConditionCell(Settings):
     """One student: its stage, its condition, and the settings it is trained with; hard labels have no scale."""
 
     stage: Literal["choose", "test"]
@@ -39,7 +39,7 @@ class StudentCell(Settings):
     learning_rate: float
 
 
-def teacher_cell(condition: Condition, seed: int) -> TeacherCell:
+def teacher_cell(condition: Condition, seed: int) -> ConditionTeacherCell:
     """The teacher of a condition, without what does not concern teachers: conditions may share it."""
     plain = Condition(
         name="",
@@ -50,7 +50,7 @@ def teacher_cell(condition: Condition, seed: int) -> TeacherCell:
         label_noise=condition.label_noise,
         teacher=condition.teacher,
     )
-    return TeacherCell(condition=plain, seed=seed)
+    return ConditionTeacherCell(condition=plain, seed=seed)
 
 
 def tuning_seeds(settings: ConditionsSettings) -> range:
@@ -83,8 +83,8 @@ def choice_bundles(settings: ConditionsSettings, results: StageResults) -> list[
     tuned = [condition for condition in settings.conditions if condition.settings_of is None]
     return [
         _bundle(settings, f"choose, {conditions[0].name}, seed {seed}", [
-            StudentCell(stage="choose", condition=condition, arm=arm, seed=seed, label_scale=scale, learning_rate=rate)
-            for condition in conditions
+            ConditionCell(stage="choose", condition=one, arm=arm, seed=seed, label_scale=scale, learning_rate=rate)
+            for one in conditions
             for arm in ARMS
             for scale, rate in choices(settings, arm)
         ])
@@ -115,12 +115,12 @@ def final_bundles(settings: ConditionsSettings, results: StageResults) -> list[B
     ]  # fmt: skip
 
 
-def chosen_settings(settings: ConditionsSettings, results: StageResults) -> dict[tuple[str, Arm], StudentCell]:
+def chosen_settings(settings: ConditionsSettings, results: StageResults) -> dict[tuple[str, Arm], ConditionCell]:
     """For every condition and arm the cell, of the first tuning seed, with the best settings.
 
     These have the largest mean validation accuracy over the tuning seeds, collapsed runs included; the first of equals.
     """
-    accuracies: dict[tuple[str, Arm], dict[StudentCell, float]] = {}
+    accuracies: dict[tuple[str, Arm], dict[ConditionCell, float]] = {}
     first = tuning_seeds(settings)[0]
     for cell, result in results["choose"]:
         means = accuracies.setdefault((cell.condition.name, cell.arm), {})
@@ -141,7 +141,7 @@ def _by_inputs(conditions: Sequence[Condition]) -> Iterator[list[Condition]]:
     yield from groups.values()
 
 
-def _bundle(settings: ConditionsSettings, name: str, cells: list[StudentCell]) -> Bundle:
+def _bundle(settings: ConditionsSettings, name: str, cells: list[ConditionCell]) -> Bundle:
     teachers = dict.fromkeys(teacher_cell(cell.condition, cell.seed).key for cell in cells if cell.arm == "soft")
     neurons = sum(cell.condition.width for cell in cells)
     cost = settings.recipe.iterations / 4000 * (neurons + STEP_COST) / 1000

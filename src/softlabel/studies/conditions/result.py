@@ -19,7 +19,7 @@ from softlabel.lab.statistics import (
     sum_of_independent,
 )
 from softlabel.report.page import Page
-from softlabel.studies.conditions.cells import ARMS, Arm, StudentCell, chosen_settings, teacher_cell
+from softlabel.studies.conditions.cells import ARMS, Arm, ConditionCell, chosen_settings, teacher_cell
 from softlabel.studies.conditions.settings import Condition
 from softlabel.studies.pages import StudyResult
 
@@ -78,7 +78,7 @@ class ConditionRow:
     condition: Condition
     teacher: Estimate
     arms: dict[Arm, Estimate]
-    chosen: dict[Arm, StudentCell]
+    chosen: dict[Arm, ConditionCell]
     gap: Interval
     p: float
     verdict: Verdict

@@ -69,7 +69,7 @@ class Condition(Settings):
         return (self.data, self.task, self.leave_out)
 
 
-class Recipe(Settings):
+class ConditionRecipe(Settings):
     """How students are trained, and the settings from which each arm chooses on validation data.
 
     Both arms choose from the same number of settings. Soft labels are softened relative to their teacher: a label scale
@@ -107,7 +107,7 @@ class ConditionsSettings(PaperSettings):
         The data set of most conditions, for citations.
     conditions : tuple of Condition
         The conditions.
-    recipe : Recipe
+    recipe : ConditionRecipe
         How students are trained.
     tuning_seeds : int
         Number of seeds with which settings are chosen.
@@ -123,7 +123,7 @@ class ConditionsSettings(PaperSettings):
 
     data: str = "mnist"
     conditions: tuple[Condition, ...] = Field(min_length=1)
-    recipe: Recipe
+    recipe: ConditionRecipe
     tuning_seeds: int = Field(default=3, ge=1)
     teacher_epochs: int = Field(default=12, ge=1)
     equivalence: float = Field(default=0.5, ge=0)

@@ -7,13 +7,15 @@ import numpy as np
 
 from softlabel.lab.cells import CellArrays, CellResult
 from softlabel.networks import Labels, Student, TrainedStudent, Validation, teacher_logits, train_students
-from softlabel.studies.conditions.cells import StudentCell, TeacherCell, teacher_cell
+from softlabel.studies.conditions.cells import ConditionCell, ConditionTeacherCell, teacher_cell
 from softlabel.studies.conditions.problem import ConditionRows, Rows, condition_rows
 from softlabel.studies.conditions.settings import ConditionsSettings
 from softlabel.studies.conditions.teachers import teacher_outputs
 
 
-def train_teachers(settings: ConditionsSettings, cells: Sequence[TeacherCell], arrays: CellArrays) -> list[CellResult]:
+def train_teachers(
+    settings: ConditionsSettings, cells: Sequence[ConditionTeacherCell], arrays: CellArrays
+) -> list[CellResult]:
     """Train teachers; store their logits on the training rows, and where they are right on the test rows."""
     results = []
     for cell in cells:
@@ -48,7 +50,7 @@ def softened(logits: np.ndarray, scale: float) -> Labels:
     return teacher_logits(z * (scale / max(float(np.sqrt(np.mean(z**2))), 1e-12)))
 
 
-def train(settings: ConditionsSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:
+def train(settings: ConditionsSettings, cells: Sequence[ConditionCell], arrays: CellArrays) -> list[CellResult]:
     """Train students together; only those of the test stage are evaluated on the test rows."""
     recipe, seed = settings.recipe, cells[0].seed
     rows = condition_rows(cells[0].condition, seed)
@@ -88,7 +90,7 @@ def train(settings: ConditionsSettings, cells: Sequence[StudentCell], arrays: Ce
     return [_measured(cell, trained, rows) for cell, trained in zip(cells, run, strict=True)]
 
 
-def _measured(cell: StudentCell, trained: TrainedStudent, rows: ConditionRows) -> CellResult:
+def _measured(cell: ConditionCell, trained: TrainedStudent, rows: ConditionRows) -> CellResult:
     metrics: dict[str, float] = {
         "validation": 100 * (1 - (trained.validation_error or 0.0)),
         "best_step": trained.best_step,

@@ -30,7 +30,7 @@ TEST_SHARE, VALIDATION_SHARE = 0.1, 0.1
 TEST_NOISE = 10_000_000  # added to a seed for the noise of its test images
 
 
-class TeacherCell(Settings):
+class NoiseTeacherCell(Settings):
     """A family of networks, a way to train its teacher, a noise level and a tuning seed."""
 
     family: str
@@ -55,7 +55,7 @@ def teacher_bundles(settings: Figure1Settings, results: StageResults) -> list[Bu
     first = settings.seed + TUNING_SEEDS_FROM
     return [
         Bundle(f"{family}, {teacher}, noise {level:g}, seed {seed}",
-               (TeacherCell(family=family, teacher=teacher, level=level, seed=seed),), cost=_cost(family))
+               (NoiseTeacherCell(family=family, teacher=teacher, level=level, seed=seed),), cost=_cost(family))
         for family in settings.families
         for teacher in settings.teacher_trainings
         for level in (settings.levels[0], settings.levels[-1])
@@ -127,7 +127,9 @@ def noisy_parts(settings: Figure1Settings, level: float, seed: int) -> tuple[Ima
     return images.rows(parts[0]), images.rows(parts[1]), tested
 
 
-def train_teachers(settings: Figure1Settings, cells: Sequence[TeacherCell], arrays: CellArrays) -> list[CellResult]:
+def train_teachers(
+    settings: Figure1Settings, cells: Sequence[NoiseTeacherCell], arrays: CellArrays
+) -> list[CellResult]:
     """Train a teacher, and a student on hard labels to compare it with, on validation images only."""
     results = []
     for cell in cells:
@@ -147,7 +149,7 @@ def _network(name: str, settings: Figure1Settings, images: Images, seed: int) ->
     return build_network(name, images.classes, images.shape, settings.width_multiplier, seed)
 
 
-def _training(settings: Figure1Settings, cell: TeacherCell | Figure1Cell) -> DeepTraining:
+def _training(settings: Figure1Settings, cell: NoiseTeacherCell | Figure1Cell) -> DeepTraining:
     return DeepTraining(
         epochs=settings.epochs,
         patience=settings.patience,
@@ -160,7 +162,9 @@ def _training(settings: Figure1Settings, cell: TeacherCell | Figure1Cell) -> Dee
     )
 
 
-def _teacher(settings: Figure1Settings, cell: TeacherCell | Figure1Cell, train: Images, validation: Images) -> DeepRun:
+def _teacher(
+    settings: Figure1Settings, cell: NoiseTeacherCell | Figure1Cell, train: Images, validation: Images
+) -> DeepRun:
     way = cell.teacher
     training = replace(
         _training(settings, cell),
@@ -175,7 +179,7 @@ def _teacher(settings: Figure1Settings, cell: TeacherCell | Figure1Cell, train: 
 
 def _student(
     settings: Figure1Settings,
-    cell: TeacherCell | Figure1Cell,
+    cell: NoiseTeacherCell | Figure1Cell,
     train: Images,
     validation: Images,
     objective: Objective,

@@ -61,7 +61,7 @@ def train(settings: MechanismSettings, cells: Sequence[MechanismCell], arrays: C
 
 def _train_cell(settings: MechanismSettings, cell: MechanismCell) -> CellResult:
     rows = condition_rows(settings.condition(cell.dataset), cell.seed)
-    logits, _, taught = teacher_outputs(ConditionTeacher(), rows, TEACHER_EPOCHS, cell.seed)
+    logits, _, test_logits = teacher_outputs(ConditionTeacher(), rows, TEACHER_EPOCHS, cell.seed)
     chosen = np.sort(np.random.default_rng(cell.seed).permutation(len(rows.train.y))[: settings.rows])
     x, y = rows.train.X[chosen].astype(np.float64), np.where(rows.train.y[chosen] == 1, 1.0, -1.0)
     labels, limit = _labels(settings, cell, x, y, logits[chosen])
@@ -74,7 +74,7 @@ def _train_cell(settings: MechanismSettings, cell: MechanismCell) -> CellResult:
     options = TrainingOptions(callback=gauge.measure, callback_every=steps[1])
     run = train_students(x, students, labels, iterations=steps[-1], options=options)
     test = [100 * float(correct(trained.network.logits(rows.test.X), rows.test).mean()) for trained in run]
-    metrics = {"teacher": 100 * float(correct(taught, rows.test).mean()), "initial_margin": gauge.initial_margin}
+    metrics = {"teacher": 100 * float(correct(test_logits, rows.test).mean()), "initial_margin": gauge.initial_margin}
     stored = {name: np.array(gauge.values[name]) for name in MEASURES}  # (checkpoints, students)
     return CellResult(metrics, stored | {"test": np.array(test)})
 

@@ -18,7 +18,7 @@ TEACHER_RATE = 1e-3
 BLOCK = 4096
 
 
-class TeacherCell(Settings):
+class OrdinaryTeacherCell(Settings):
     """The teacher of a seed on one data set with one scale of the pixels."""
 
     leave_out: tuple[int, ...]
@@ -52,7 +52,7 @@ def teacher_bundles(settings: OrdinarySettings, results: StageResults) -> list[B
     """One teacher per bundle."""
     return [
         Bundle(f"teacher without {leave_out or 'none'}, {pixels} pixels, seed {seed}",
-               (TeacherCell(leave_out=leave_out, pixels=pixels, seed=seed),),
+               (OrdinaryTeacherCell(leave_out=leave_out, pixels=pixels, seed=seed),),
                cost=settings.teacher_epochs * (settings.teacher_width + 100) / 1000)
         for leave_out, pixels, seed, _ in _groups(settings)
     ]  # fmt: skip
@@ -67,7 +67,7 @@ def student_bundles(settings: OrdinarySettings, results: StageResults) -> list[B
             for way in ways
             for width in settings.widths
         )
-        teacher = TeacherCell(leave_out=leave_out, pixels=pixels, seed=seed)
+        teacher = OrdinaryTeacherCell(leave_out=leave_out, pixels=pixels, seed=seed)
         neurons = sum(cell.width for cell in cells)
         cost = settings.epochs * (neurons + 100) / 1000
         name = f"students without {leave_out or 'none'}, {pixels} pixels, seed {seed}"
@@ -93,7 +93,7 @@ def _images(
     return x, y, test, truth
 
 
-def _images_of(settings: OrdinarySettings, cell: TeacherCell | OrdinaryCell, pixels: Pixels):
+def _images_of(settings: OrdinarySettings, cell: OrdinaryTeacherCell | OrdinaryCell, pixels: Pixels):
     return _images(settings.data, settings.task, cell.leave_out, pixels, settings.test_share)
 
 
@@ -102,7 +102,9 @@ def one_hot(y: np.ndarray) -> Labels:
     return Labels("hard", np.eye(2)[y])
 
 
-def train_teachers(settings: OrdinarySettings, cells: Sequence[TeacherCell], arrays: CellArrays) -> list[CellResult]:
+def train_teachers(
+    settings: OrdinarySettings, cells: Sequence[OrdinaryTeacherCell], arrays: CellArrays
+) -> list[CellResult]:
     """Train ordinary networks on all training images; store their logits on these."""
     results = []
     for cell in cells:
@@ -139,7 +141,7 @@ def train(settings: OrdinarySettings, cells: Sequence[OrdinaryCell], arrays: Cel
     """
     first = cells[0]
     x, y, test, truth = _images_of(settings, first, first.way.pixels)
-    teacher = TeacherCell(leave_out=first.leave_out, pixels=first.way.pixels, seed=first.seed)
+    teacher = OrdinaryTeacherCell(leave_out=first.leave_out, pixels=first.way.pixels, seed=first.seed)
     labels = {"hard": one_hot(y), "teacher": Labels("logits", arrays[teacher.key]["logits"].astype(np.float64))}
     students = []
     for cell in cells:

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from softlabel.studies.conditions import Condition, ConditionsSettings, Recipe
+from softlabel.studies.conditions import Condition, ConditionRecipe, ConditionsSettings
 from softlabel.studies.paper_settings import learning_rates
 
-PGD = Recipe(
+PGD = ConditionRecipe(
     schedule="cosine",
     iterations=4000,
     label_scales=(0.5, 1.0, 2.0, 4.0),
     soft_learning_rates=(50.0, 100.0, 200.0),
     hard_learning_rates=learning_rates(5.0, 300.0, 12),
 )
-ADAM = Recipe(
+ADAM = ConditionRecipe(
     optimizer="adam",
     schedule="cosine",
     train_output=True,
@@ -25,7 +25,7 @@ ADAM = Recipe(
 
 
 def presets(
-    recipe: Recipe, conditions: Callable[[bool], Sequence[Condition]], runs: int = 20, data: str = "mnist"
+    recipe: ConditionRecipe, conditions: Callable[[bool], Sequence[Condition]], runs: int = 20, data: str = "mnist"
 ) -> dict[str, ConditionsSettings]:
     """The presets of a study; `conditions(True)` are those of the quick one: few seeds, short trainings."""
     short = recipe.model_copy(update={"iterations": 600, "checks": 6})

@@ -195,8 +195,8 @@ class WidthScalingResult(StudyResult):
 
     def gammas(self, level: Level) -> np.ndarray:
         """The margin of every seed: the middle of its certified interval, in logarithms where it is positive."""
-        found = [self._results[level, seed].metrics for seed in self.settings.seeds]
-        return np.array([math.sqrt(max(one["lower"], one["upper"] / 2) * one["upper"]) for one in found])
+        metrics = [self._results[level, seed].metrics for seed in self.settings.seeds]
+        return np.array([math.sqrt(max(one["lower"], one["upper"] / 2) * one["upper"]) for one in metrics])
 
     def _needed(self, level: Level, arm: str, quantity: Quantity, epsilon: float) -> NeededWidth:
         pairs = [self._widths(level, seed, arm, quantity, epsilon) for seed in self.settings.seeds]
