@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit
 
 from softlabel.networks import Student, TrainingOptions, hard_labels, soft_labels, train_students
@@ -140,3 +142,15 @@ def test_the_theorem_holds_at_its_own_size():
     )  # fmt: skip
     assert np.mean(run[0].records["error"]) <= epsilon
     assert np.mean(run[0].records["loss"]) <= epsilon * bounds.coin_divergence(gamma)
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(-8, 8)), min_size=1, max_size=12))
+def test_lemma_9_bounds_the_error_by_the_loss(rows):
+    """(38): share of points on the other side of ½ than their label ≤ mean KL(p ‖ μ(f))/(2 min (p − ½)²)."""
+    p, f = (np.array(column) for column in zip(*rows, strict=True))
+    if np.abs(p - 0.5).min() < 1e-3:
+        return
+    q = 1 / (1 + np.exp(-f))
+    loss = np.mean(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
+    wrong = np.mean(np.sign(p - 0.5) * f <= 0)
+    assert wrong <= bounds.error_from_soft_labels(p.tolist()) * loss + 1e-9

@@ -123,6 +123,16 @@ def test_the_printed_limit_holds_with_full_ranks_and_fails_without():
         assert (printed_limit(p) - limit(p)).abs().max() > 0.1
 
 
+def test_without_distillation_training_ends_at_zero_loss_where_the_units_span_the_examples():
+    """Section 2.5.1 (λ = 0): it does where the ranges of the chosen units' H_k together span all examples, else not."""
+    for kind in ({"n": 6, "d": 8, "m": 2}, {"n": 12, "d": 5, "m": 6}, {"sigma": "relu", "n": 8, "d": 10, "m": 12}):
+        p = problem(strength=0.0, **kind)
+        assert limit(p).numpy() == pytest.approx(p.y.numpy(), abs=1e-5)
+    few = problem(strength=0.0, n=12, d=5, m=1)  # one unit of rank 5 for 12 examples
+    assert max(ranks(few)) < few.n
+    assert float((limit(few) - few.y).abs().max()) > 0.1
+
+
 def test_the_corrected_expansion_is_exact_and_the_printed_one_is_not():
     p = problem(n=6, d=8, m=3, strength=0.7)
     truth = exact_dynamics(p)(TIMES)
