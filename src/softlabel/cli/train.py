@@ -27,7 +27,7 @@ def train(
     smoothing: Annotated[float, option("Label smoothing.", TRAINING)] = 0.0,
     radius: Annotated[float | None, option("Radius B of the projection. Default: no projection.", TRAINING)] = None,
     learning_rate: Annotated[float, option("Learning rate.", TRAINING)] = 1.0,
-    init: Annotated[str, option("symmetric, gaussian, he or glorot.", TRAINING)] = "symmetric",
+    init: Annotated[str, option("symmetric, gaussian, he, glorot or torch.", TRAINING)] = "symmetric",
     activation: Annotated[str, option("relu, softplus, tanh, erf or gelu.", TRAINING)] = "relu",
     epochs: Annotated[int, option("Passes over the training rows.", TRAINING)] = 20,
     batch_size: Annotated[int | None, option("Batch size.", TRAINING)] = 128,

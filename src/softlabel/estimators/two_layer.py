@@ -72,7 +72,7 @@ class TwoLayerClassifier(ClassifierMixin, BaseEstimator):
     ----------
     width : int, default=32
         Number of hidden neurons.
-    init : {"he", "glorot", "gaussian", "symmetric"}, default="he"
+    init : {"he", "glorot", "gaussian", "symmetric", "torch"}, default="he"
         Initialization of the weights.
     activation : {"relu", "softplus", "tanh", "erf", "gelu"}, default="relu"
         Activation function.
