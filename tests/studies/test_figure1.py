@@ -161,6 +161,15 @@ def test_students_that_never_left_chance_are_told_apart():
     assert "33% with hard labels, 0% with soft labels never left chance" in result.summary[1]
 
 
+def test_families_may_have_different_numbers_of_seeds():
+    settings = small(families=("vgg", "resnet"), runs=4, resnet_runs=2)
+    seeds = {"vgg": set(), "resnet": set()}
+    for bundle in cell_bundles(settings, StageResults()):
+        seeds[bundle.cells[0].family].add(bundle.cells[0].seed)
+    assert seeds == {"vgg": {0, 1, 2, 3}, "resnet": {0, 1}}
+    assert settings.seeds_of("resnet") == range(2)
+
+
 def test_presets_and_bad_settings():
     assert set(PRESETS) == {"quick", "standard", "paper"}
     assert PRESETS["standard"].patience == PRESETS["paper"].patience == 20  # as in the paper

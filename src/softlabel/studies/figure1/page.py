@@ -34,11 +34,12 @@ def figure1_page(result: Figure1Result) -> Page:
 def _method(result: Figure1Result) -> list[str]:
     settings = result.settings
     side = "both sides, with the factor T²" if settings.temperature_on == "both" else "the labels only"
+    seeds = ", ".join(f"{NAMES[family.name]}: {family.slope.runs}" for family in result.families)
     teachers = "; ".join(f"{NAMES[family.name]}: {family.teacher}" for family in result.families)
     return [
         "Images of both classes; a tenth of those that are not test images is used for validation, drawn by each "
         "seed. Noise of standard deviation σ in pixels [0, 1] is added once to all images, so that the teacher sees "
-        f"the same data. The test images are the same for all {settings.runs} seeds, with their own noise.",
+        f"the same data. The test images are the same for all seeds ({seeds}), with their own noise.",
         f"Networks with {settings.width_multiplier:g} times the full number of channels; students: Adam, learning rate "
         f"{settings.learning_rate:g}, weight decay {settings.vgg_weight_decay:g} (VGG) and "
         f"{settings.resnet_weight_decay:g} (ResNet), batch size {settings.batch_size}, at most {settings.epochs} "

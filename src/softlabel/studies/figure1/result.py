@@ -158,7 +158,9 @@ class Figure1Result(StudyResult):
 
     def mean_of(self, family: str, arm: str, metric: str, level: float) -> float:
         """Mean of a metric over seeds."""
-        return float(np.mean([self.metric(family, arm, metric, level, seed) for seed in self.settings.seeds]))
+        return float(
+            np.mean([self.metric(family, arm, metric, level, seed) for seed in self.settings.seeds_of(family)])
+        )
 
     def metric(self, family: str, arm: str, metric: str, level: float, seed: int) -> float:
         """A metric of one network."""
@@ -173,7 +175,8 @@ class Figure1Result(StudyResult):
 
     def _started(self, family: str, level: float) -> list[int]:
         """Seeds with which both students started to learn."""
-        return [seed for seed in self.settings.seeds if not any(self._failed(family, a, level, seed) for a in STUDENTS)]
+        seeds = self.settings.seeds_of(family)
+        return [seed for seed in seeds if not any(self._failed(family, arm, level, seed) for arm in STUDENTS)]
 
     def _failed(self, family: str, arm: str, level: float, seed: int) -> bool:
         return 100 * self.metric(family, arm, "validation", level, seed) < self.settings.started
@@ -183,7 +186,7 @@ class Figure1Result(StudyResult):
         return Interval(estimate.mean, low, high, estimate.runs)
 
     def _level(self, family: str, level: float) -> NoiseLevel:
-        seeds, comparisons = self.settings.seeds, len(self.settings.families) * len(self.settings.levels)
+        seeds, comparisons = self.settings.seeds_of(family), len(self.settings.families) * len(self.settings.levels)
         tables = {arm: self._correct(family, arm, level, seeds) for arm in ARMS}
         failed = {arm: sum(self._failed(family, arm, level, seed) for seed in seeds) for arm in STUDENTS}
         both = self._started(family, level)
@@ -207,12 +210,12 @@ class Figure1Result(StudyResult):
     def _family(self, name: str) -> NetworkFamily:
         settings = self.settings
         learning = [set(self._started(name, level)) for level in settings.levels]
-        both = sorted(set(settings.seeds).intersection(*learning))
+        both = sorted(set(settings.seeds_of(name)).intersection(*learning))
         first = self._results[name, settings.levels[0], settings.seed].metrics
         return NetworkFamily(
             name=name,
             levels=[self._level(name, level) for level in settings.levels],
-            slope=self._slope(name, settings.seeds),
+            slope=self._slope(name, settings.seeds_of(name)),
             started=self._slope(name, both) if len(both) >= FEWEST else None,
             teacher=self._teachers[name],
             parameters={arm: int(first[f"{arm}: parameters"]) for arm in ARMS},

@@ -66,8 +66,8 @@ class Figure1Settings(PaperSettings):
         Precision of the training.
     device : str
         PyTorch device.
-    runs, seed : int
-        Number of seeds, and the first of them.
+    runs, resnet_runs, seed : int
+        Number of seeds, that of residual networks (default: the same), and the first of them.
     confidence : float
         Confidence of the intervals.
     """
@@ -89,6 +89,7 @@ class Figure1Settings(PaperSettings):
     temperature: float = Field(default=4.0, gt=0)
     temperature_on: Literal["both", "labels"] = "both"
     soft_share: float = Field(default=1.0, gt=0, le=1)
+    resnet_runs: int | None = Field(default=None, ge=2)
     started: float = Field(default=53.0, gt=50, lt=100)
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     device: str = "cpu"
@@ -111,6 +112,11 @@ class Figure1Settings(PaperSettings):
         """Weight decay of a family."""
         return self.vgg_weight_decay if family == "vgg" else self.resnet_weight_decay
 
+    def seeds_of(self, family: str) -> range:
+        """The seeds of a family."""
+        runs = self.resnet_runs if family == "resnet" and self.resnet_runs is not None else self.runs
+        return range(self.seed, self.seed + runs)
+
     @property
     def teacher_trainings(self) -> tuple[TeacherTraining, ...]:
         """Ways to train the teacher, at least one."""
@@ -124,7 +130,9 @@ TEACHERS = (
 )
 PRESETS = {
     "quick": Figure1Settings(rows=2000, levels=(0.0, 0.3), width_multiplier=0.125, epochs=10, patience=5, runs=2),
-    "standard": Figure1Settings(levels=(0.0, 0.4), width_multiplier=0.25, epochs=50, teachers=TEACHERS, runs=32),
+    "standard": Figure1Settings(  # as many seeds as decide a slope of 1 point: `python -m benchmarks.figure1_power`
+        levels=(0.0, 0.4), width_multiplier=0.25, epochs=50, teachers=TEACHERS, runs=32, resnet_runs=12
+    ),
     "paper": Figure1Settings(
         levels=(0.0, 0.05, 0.1, 0.2, 0.3, 0.4), width_multiplier=1.0, teachers=TEACHERS, tuning_seeds=3, runs=32
     ),

@@ -85,6 +85,7 @@ def cell_bundles(settings: Figure1Settings, results: StageResults) -> list[Bundl
         for seed in settings.seeds
         for family in settings.families
         for level in settings.levels
+        if seed in settings.seeds_of(family)
     ]  # fmt: skip
 
 
