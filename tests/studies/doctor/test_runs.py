@@ -184,14 +184,16 @@ def test_failed_bundles_are_reported_with_their_reasons(tmp_path):
 
 
 def paper_run(run_dir, study, rows):
+    from softlabel.studies.figure1.settings import TeacherTraining
     from softlabel.studies.figure1.training import Figure1Cell
     from softlabel.studies.table1.cells import Table1Cell
 
+    teacher = TeacherTraining(epochs=1, learning_rate=1e-3)
     cells = [
         Table1Cell(
             stage="test", protocol="papers", leave_out=(), width=4, arm="hard", seed=seed, init="symmetric",
             radius=None, temperature=None, learning_rate=1.0,
-        ) if study == "table1" else Figure1Cell(family="vgg", level=0.1, seed=seed)
+        ) if study == "table1" else Figure1Cell(family="vgg", teacher=teacher, level=0.1, seed=seed)
         for seed in range(len(rows))
     ]  # fmt: skip
     run_dir.mkdir()
