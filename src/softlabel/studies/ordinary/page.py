@@ -136,7 +136,7 @@ def _picture(result: OrdinaryResult) -> Chart:
         f"Students of {width} neurons: test accuracy by the number of neurons that are active on any training image, "
         "with 95% intervals; dashed: the paper's two numbers."
     )
-    return Chart("live-neurons", "Dead neurons make the accuracy", caption, panels)
+    return Chart("live-neurons", "Test accuracy by live neurons", caption, panels)
 
 
 def _distributions(result: OrdinaryResult) -> Chart:

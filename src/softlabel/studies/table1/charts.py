@@ -29,7 +29,7 @@ def picture(result: Table1Result) -> Chart:
         "Gap of the test accuracy, soft − hard labels, mean over data sets and widths; both arms on the same ball, "
         "'none' is without one. Band around the line: 95% over seeds and test images, adjusted for the number of radii."
     )
-    return Chart("gap-by-radius", "Soft labels win on a small ball, and tie without one", caption, [panel])
+    return Chart("gap-by-radius", "Soft − hard labels, by radius of the ball", caption, [panel])
 
 
 def _arms(rows: Sequence[Table1Row], x: Sequence[str], marks: bool) -> list[Series]:
@@ -78,7 +78,7 @@ def _radius_chart(result: Table1Result) -> Chart:
         "Both arms on the same ball around the initialization; 'none' is without projection. "
         "Bands and bars: 95% over seeds and test images."
     )
-    return Chart("common-radius", "The radius decides", caption, panels, columns=len(result.settings.widths))
+    return Chart("common-radius", "Both arms on the same ball", caption, panels, columns=len(result.settings.widths))
 
 
 def _map_chart(result: Table1Result) -> Chart:

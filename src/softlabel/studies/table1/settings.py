@@ -257,7 +257,7 @@ def other_protocols(epochs: int) -> tuple[Protocol, ...]:
 PRESETS = {
     "quick": Table1Settings(
         tuning_seeds=1,
-        runs=3,
+        runs=5,
         teacher=Teaching(epochs=5),
         protocols=(primary(10, (25.0, 50.0, 100.0), (4.0, 16.0), (30.0, 100.0)),),
     ),

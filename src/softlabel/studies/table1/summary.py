@@ -31,7 +31,7 @@ def _words(result: Table1Result, radius: float | None) -> str:
         return f"{verdict.split()[0]} labels win by {abs(gap.mean):.1f} points ({ends})"
     if verdict == "no difference":
         return f"the arms tie ({gap.mean:+.1f} points, {ends})"
-    return f"it is not decided who wins ({gap.mean:+.1f} points, {ends})"
+    return f"no winner is visible ({gap.mean:+.1f} points, {ends})"
 
 
 def _free_choice(result: Table1Result) -> str:
@@ -98,7 +98,7 @@ def _closest(result: Table1Result) -> list[str]:
     """How close any protocol comes to the paper's hardest claim, width 4 on all digits."""
     tables = (result.primary, *result.others)
     rows = [row for rows in tables for row in rows if row.leave_out == () and row.width == 4]
-    if not rows or rows[0].paper is None:
+    if len(rows) < 2 or rows[0].paper is None:
         return []
     best = max(rows, key=lambda row: row.arms["soft"].mean)
     hard = max(rows, key=lambda row: row.arms["hard"].mean)
