@@ -23,7 +23,7 @@ def conditions_page(result: ConditionsResult) -> Page:
         question=study.question,
         answer=result.summary,
         picture=_chart(result),
-        tables=[_endpoint_table(result), _gap_table(result)],
+        tables=[_endpoint_table(result), _gap_table(result), _spread_table(result)],
         charts=[],
         extra_tables=[_choice_table(result)],
         method=[*_method(settings), f"Written down before the run: {_protocol(study)}"],
@@ -64,21 +64,30 @@ def _gap_table(result: ConditionsResult) -> Table:
             _interval(row.arms["soft"]),
             interval_cell(row.gap.mean, row.gap.low, row.gap.high, "+.2f"),
             _verdict(row),
+        ]
+        for row in result.rows
+    ]
+    about = (
+        f"Test accuracy in per cent, {result.settings.runs} seeds, {result.settings.confidence:.0%} intervals over "
+        f"seeds and test rows; the intervals of the gaps are adjusted for {len(rows)} comparisons."
+    )
+    return Table("Every condition", about, ["", "teacher", "hard", "soft", "gap soft − hard", "verdict"], rows)
+
+
+def _spread_table(result: ConditionsResult) -> Table:
+    rows = [
+        [
+            row.condition.name,
             *(f"{row.spread[arm]:.2f}" for arm in ARMS),
             *(f"{row.disagreement[arm]:.2f}" for arm in ARMS),
         ]
         for row in result.rows
     ]
-    return Table(
-        "Every condition",
-        f"Test accuracy in per cent, {result.settings.runs} seeds, {result.settings.confidence:.0%} intervals over "
-        f"seeds and test rows; the intervals of the gaps are adjusted for {len(rows)} comparisons. Spread: standard "
-        "deviation over seeds, in points. Disagreement: share of the test rows on which one of two seeds is right and "
-        "the other is not.",
-        ["", "teacher", "hard", "soft", "gap soft − hard", "verdict", "spread: hard", "soft", "disagreement: hard",
-         "soft"],
-        rows,
-    )  # fmt: skip
+    about = (
+        "Spread: standard deviation of the test accuracy over seeds, in points. Disagreement: share of the test rows, "
+        "in per cent, on which one of two seeds is right and the other is not."
+    )
+    return Table("Seed to seed", about, ["", "spread: hard", "soft", "disagreement: hard", "soft"], rows)
 
 
 def _verdict(row: ConditionRow) -> Cell:
