@@ -1,5 +1,6 @@
 """What the results of all studies share: a page, from which a figure and a notebook's view are made."""
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,6 +30,12 @@ class StudyResult(ReportedResult):
     def table(self) -> Table:
         """The first table of the page."""
         return self._page().tables[0]
+
+
+def written_before(study: object) -> str:
+    """What the docstring of a study says about its endpoint and analysis, which stood there before the run."""
+    text = (inspect.getdoc(study) or "").partition("Parameters\n")[0]
+    return "Written down before the run: " + " ".join(text.split())
 
 
 def interval_cell(mean: float, low: float, high: float, digits: str = ".2f") -> Cell:

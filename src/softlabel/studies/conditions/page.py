@@ -1,6 +1,5 @@
 """The page of a study of conditions."""
 
-import inspect
 from collections.abc import Sequence
 
 from softlabel.lab.statistics import Estimate
@@ -10,7 +9,7 @@ from softlabel.studies.conditions.cells import ARMS
 from softlabel.studies.conditions.problem import VALIDATION_SHARE
 from softlabel.studies.conditions.result import ConditionRow, ConditionsResult
 from softlabel.studies.conditions.settings import ConditionsSettings
-from softlabel.studies.pages import interval_cell
+from softlabel.studies.pages import interval_cell, written_before
 
 TONES = {"soft wins": "good", "hard wins": "bad"}
 
@@ -26,15 +25,9 @@ def conditions_page(result: ConditionsResult) -> Page:
         tables=[_endpoint_table(result), _gap_table(result), _spread_table(result)],
         charts=[],
         extra_tables=[_choice_table(result)],
-        method=[*_method(settings), f"Written down before the run: {_protocol(study)}"],
+        method=[*_method(settings), written_before(study)],
         settings=settings.model_dump(mode="json"),
     )
-
-
-def _protocol(study: object) -> str:
-    """The docstring of the study without its examples and parameters."""
-    text = inspect.getdoc(study) or ""
-    return " ".join(text.partition("Parameters\n")[0].split())
 
 
 def _interval(estimate: Estimate) -> Cell:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from softlabel.lab.cells import CellResult, StageResults
+from softlabel.lab.cells import StageResults
 from softlabel.lab.statistics import Interval, crossed_mean, share_interval
 from softlabel.report.page import Page
 from softlabel.studies.figure1.settings import FAMILIES, Figure1Settings, TeacherTraining
@@ -151,10 +151,6 @@ class Figure1Result(StudyResult):
             }
             for cell, result in self._choice
         ]
-
-    def result_of(self, family: str, level: float, seed: int) -> CellResult:
-        """The result of one cell."""
-        return self._results[family, level, seed]
 
     def mean_of(self, family: str, arm: str, metric: str, level: float) -> float:
         """Mean of a metric over seeds."""

@@ -1,13 +1,11 @@
 """The page of the study of the mechanism."""
 
-import inspect
-
 from softlabel.lab.statistics import Interval, student_interval
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.mechanism.result import RATIOS, MechanismResult, MechanismRow
 from softlabel.studies.mechanism.settings import ALL
-from softlabel.studies.pages import interval_cell
+from softlabel.studies.pages import interval_cell, written_before
 
 QUESTION = "The papers explain the smaller need of soft labels by weights that stay near their initialization. Do they?"
 ROLES = {
@@ -33,7 +31,6 @@ def mechanism_page(result: MechanismResult) -> Page:
     from softlabel.studies.mechanism.study import MechanismStudy
 
     settings = result.settings
-    protocol = (inspect.getdoc(MechanismStudy) or "").partition("Parameters\n")[0]
     return Page(
         title="Does training with soft labels stay near its initialization?",
         question=QUESTION,
@@ -47,7 +44,7 @@ def mechanism_page(result: MechanismResult) -> Page:
         ],
         extra_tables=[_end_table(result)],
         method=[
-            "Written down before the run: " + " ".join(protocol.split()),
+            written_before(MechanismStudy),
             f"Students: {settings.width} neurons, {settings.rows} rows drawn anew for each of {settings.runs} seeds, "
             f"learning rate {settings.learning_rate:g}, {settings.iterations:,} full-batch steps. Teachers: 512 "
             f"neurons, trained on {settings.teacher_rows * 5 // 6:,} rows; their logits are scaled to a root mean "

@@ -1,13 +1,11 @@
 """The page of Table 1 with ordinary training."""
 
-import inspect
-
 import numpy as np
 
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.ordinary.result import BEST_OF, OrdinaryResult, PrintedNumber
-from softlabel.studies.pages import interval_cell
+from softlabel.studies.pages import interval_cell, written_before
 from softlabel.studies.table1.cells import ARMS, set_name
 
 QUESTION = (
@@ -22,7 +20,6 @@ def ordinary_page(result: OrdinaryResult) -> Page:
     from softlabel.studies.ordinary.study import OrdinaryStudy
 
     settings = result.settings
-    protocol = (inspect.getdoc(OrdinaryStudy) or "").partition("Parameters\n")[0]
     return Page(
         title="Table 1 with ordinary training",
         question=QUESTION,
@@ -31,7 +28,7 @@ def ordinary_page(result: OrdinaryResult) -> Page:
         tables=[_printed_table(result), _mediation_table(result)],
         charts=[_distributions(result)],
         extra_tables=[_mode_table(result), _way_table(result)],
-        method=["Written down before the run: " + " ".join(protocol.split()),
+        method=[written_before(OrdinaryStudy),
                 f"Students: {settings.epochs} epochs, weights of the last epoch. Teachers: {settings.teacher_width} "
                 f"neurons, Adam with a learning rate falling from 0.001 to 0, {settings.teacher_epochs} epochs.",
                 "A neuron is dead if it is active on no training image."],

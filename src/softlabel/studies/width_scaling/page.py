@@ -1,12 +1,11 @@
 """The page of the study of widths."""
 
-import inspect
 import math
 from collections.abc import Sequence
 
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.pages import interval_cell
+from softlabel.studies.pages import interval_cell, written_before
 from softlabel.studies.width_scaling.result import PRINTED, QUANTITIES, SOURCES, NeededWidth, WidthScalingResult
 from softlabel.studies.width_scaling.settings import ARMS, Source
 
@@ -24,7 +23,6 @@ def width_scaling_page(result: WidthScalingResult) -> Page:
     from softlabel.studies.width_scaling.study import WidthScalingStudy
 
     settings = result.settings
-    protocol = (inspect.getdoc(WidthScalingStudy) or "").partition("Parameters\n")[0]
     return Page(
         title="How many neurons do soft and hard labels need?",
         question=QUESTION,
@@ -34,7 +32,7 @@ def width_scaling_page(result: WidthScalingResult) -> Page:
         charts=[_chart(result, one) for one in SOURCES[1:] if any(level.source == one for level in settings.levels)],
         extra_tables=[_needed_table(result)],
         method=[
-            "Written down before the run: " + " ".join(protocol.split()),
+            written_before(WidthScalingStudy),
             f"{settings.runs} seeds; a seed draws data and initialization. {settings.rows} training rows; iterations: "
             f"{settings.steps:g}/γ², at most {settings.most_iterations:,}; learning rate {settings.learning_rate:g}. "
             f"Widths are powers of two: up to {settings.widths[-1]:,} for soft labels as in Theorem 2 (fewer where "
