@@ -1,7 +1,13 @@
 """Hard and soft labels compared under conditions: what the studies of the papers' open questions share."""
 
 from softlabel.studies.conditions.result import ConditionsResult, Endpoint
-from softlabel.studies.conditions.settings import Condition, ConditionRecipe, ConditionsSettings, ConditionTeacher
+from softlabel.studies.conditions.settings import (
+    Condition,
+    ConditionRecipe,
+    ConditionsSettings,
+    ConditionTeacher,
+    MarginSearch,
+)
 from softlabel.studies.conditions.study import ConditionsStudy
 
 __all__ = [
@@ -12,4 +18,5 @@ __all__ = [
     "ConditionsSettings",
     "ConditionsStudy",
     "Endpoint",
+    "MarginSearch",
 ]

@@ -23,8 +23,8 @@ def conditions_page(result: ConditionsResult) -> Page:
         answer=result.summary,
         picture=_chart(result),
         tables=[_endpoint_table(result), _gap_table(result), _spread_table(result)],
-        charts=[],
-        extra_tables=[_choice_table(result)],
+        charts=[_margin_chart(result)] if result.margins else [],
+        extra_tables=[_choice_table(result), *([_margin_table(result)] if result.margins else [])],
         method=[*_method(settings), written_before(study)],
         settings=settings.model_dump(mode="json"),
     )
@@ -157,3 +157,30 @@ def _chart(result: ConditionsResult) -> Chart:
         f"rows; those of the gaps are adjusted for {len(rows)} comparisons."
     )
     return Chart(study.name, study.title, caption, panels, share_y=False, columns=1 if names and len(rows) > 5 else 2)
+
+
+def _margin_table(result: ConditionsResult) -> Table:
+    rows = [
+        [name, f"{one.rows:,}", str(one.seed), f"{one.lower:.4g} … {one.upper:.4g}"]
+        for name, margins in result.margins.items()
+        for one in margins
+    ]
+    about = "Certified intervals of γ* (95%, rounding included) for the training rows of a seed, as `softlabel margin`."
+    return Table("Separation margins", about, ["", "training rows", "seed", "γ*"], rows)
+
+
+def _margin_chart(result: ConditionsResult) -> Chart:
+    """The certified interval of γ* of each seed against the number of training rows."""
+    seeds = range(min(len(margins) for margins in result.margins.values()))
+    series = []
+    for number in seeds:
+        margins = [same[number] for same in result.margins.values()]
+        name = f"seed {margins[0].seed}"
+        series.append(
+            Series(name, [one.rows for one in margins], [one.middle for one in margins],
+                   [one.lower for one in margins], [one.upper for one in margins], role="extra")
+        )  # fmt: skip
+    ticks = sorted({one.rows for margins in result.margins.values() for one in margins})
+    panel = Panel("γ*", series, "training rows", "separation margin γ*", log_x=True, log_y=True, ticks=ticks)
+    caption = "Certified intervals of the separation margin, and the geometric means of their ends."
+    return Chart(f"{result.study.name}-margins", "Separation margin by number of training rows", caption, [panel])

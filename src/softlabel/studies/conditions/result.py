@@ -20,6 +20,7 @@ from softlabel.lab.statistics import (
 )
 from softlabel.report.page import Page
 from softlabel.studies.conditions.cells import ARMS, Arm, ConditionCell, chosen_settings, teacher_cell
+from softlabel.studies.conditions.margins import CertifiedMargin, certified_margins
 from softlabel.studies.conditions.settings import Condition
 from softlabel.studies.pages import StudyResult
 
@@ -119,6 +120,8 @@ class ConditionsResult(StudyResult):
     endpoints : dict of str to Interval
         The endpoints by name, the primary one first. Their intervals are adjusted for their number, except for that of
         the primary endpoint.
+    margins : dict of str to list of CertifiedMargin
+        Certified margins by condition, one per seed, where the settings ask for them.
 
     Examples
     --------
@@ -134,6 +137,7 @@ class ConditionsResult(StudyResult):
         }
         self._teachers = {cell.key: result for cell, result in results["teach"]}
         self._chosen = chosen_settings(self.settings, results)
+        self.margins: dict[str, list[CertifiedMargin]] = certified_margins(self.settings, results)
         self.rows = self._rows()
         self.endpoints = self._endpoints()
 
@@ -159,6 +163,7 @@ class ConditionsResult(StudyResult):
                 {"name": name, **interval.to_dict(), "runs": interval.runs} for name, interval in self.endpoints.items()
             ],
             "rows": [row.to_dict(self.settings.confidence) for row in self.rows],
+            "margins": {name: [one.to_dict() for one in margins] for name, margins in self.margins.items()},
             "settings": self.settings.model_dump(mode="json"),
         }
 

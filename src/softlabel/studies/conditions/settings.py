@@ -98,6 +98,19 @@ class ConditionRecipe(Settings):
         return self
 
 
+class MarginSearch(Settings):
+    """Which separation margins of training rows are certified.
+
+    most_rows       conditions with at most this many rows
+    runs            seeds, the first of the test
+    work_limit      floating-point operations of each
+    """
+
+    most_rows: int = Field(ge=20)
+    runs: int = Field(default=3, ge=1)
+    work_limit: PositiveFloat = 1e13
+
+
 class ConditionsSettings(PaperSettings):
     """Settings of a study of conditions.
 
@@ -113,6 +126,8 @@ class ConditionsSettings(PaperSettings):
         Number of seeds with which settings are chosen.
     teacher_epochs : int
         Maximum number of epochs of the teachers.
+    margins : MarginSearch or None
+        Separation margins that are certified beside the training; conditions with two classes only.
     runs, seed : int
         Number of seeds of the test, and the first of them.
     confidence : float
@@ -126,6 +141,7 @@ class ConditionsSettings(PaperSettings):
     recipe: ConditionRecipe
     tuning_seeds: int = Field(default=3, ge=1)
     teacher_epochs: int = Field(default=12, ge=1)
+    margins: MarginSearch | None = None
     equivalence: float = Field(default=0.5, ge=0)
 
     @model_validator(mode="after")
@@ -135,6 +151,8 @@ class ConditionsSettings(PaperSettings):
             raise ValueError(f"conditions must have different names, got {names}")
         for condition in self.conditions:
             check_init(condition.init, condition.width)
+            if self.margins is not None and condition.task is None:
+                raise ValueError(f"`margins` needs two classes: set a `task` for condition '{condition.name}'")
             source = condition.settings_of
             if source is not None and (source not in names or self.condition(source).settings_of is not None):
                 raise ValueError(

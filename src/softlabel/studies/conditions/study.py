@@ -7,6 +7,7 @@ from softlabel.lab.cells import Stage, StageResults
 from softlabel.lab.statistics import Interval
 from softlabel.lab.study import Facts, Study
 from softlabel.studies.conditions.cells import choice_bundles, final_bundles, teacher_bundles
+from softlabel.studies.conditions.margins import CERTIFY, certify_margins, margin_bundles
 from softlabel.studies.conditions.result import ConditionsResult, Endpoint
 from softlabel.studies.conditions.settings import ConditionsSettings
 from softlabel.studies.conditions.training import train, train_teachers
@@ -43,12 +44,15 @@ class ConditionsStudy(Study[ConditionsSettings, ConditionsResult]):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Training of the teachers, choice of the settings on validation data, test on new seeds."""
-        return (
+        """Training of the teachers, choice of the settings on validation data, test on new seeds; margins, if set."""
+        training = (
             Stage("teach", teacher_bundles, train_teachers),
             Stage("choose", choice_bundles, train),
             Stage("test", final_bundles, train),
         )
+        if self.settings.margins is None:
+            return training
+        return (*training, Stage(CERTIFY, margin_bundles, certify_margins))
 
     def judge(self, results: StageResults, facts: Facts) -> ConditionsResult:
         """Gaps and endpoints with their intervals, from the results of the cells."""
