@@ -108,7 +108,7 @@ def test_exponents_are_found_in_the_range_that_was_measured():
     assert soft.high_gamma / soft.low_gamma == pytest.approx(8)
     assert steep.levels < 4  # at the smallest margin no width that was tried suffices
     assert result.needed_at(Level(source="pairs", dial=0.025), "soft, tempered", "train", 0.1).suffices == math.inf
-    assert "m ∝ γ^−p with p = " in result.summary[0]
+    assert "γ^−p with p = 2.00" in result.summary[0]
 
 
 def test_a_width_suffices_only_if_larger_ones_do():

@@ -13,7 +13,7 @@ from softlabel.studies.mechanism.settings import ALL, EASY, MechanismSettings
 from softlabel.studies.mechanism.training import MEASURES, checkpoints, students_of
 from softlabel.studies.pages import StudyResult
 
-FEWEST = 2  # seeds of an interval
+FEWEST = 4  # seeds of an interval where some seeds may be missing
 
 
 @dataclass(frozen=True)

@@ -137,38 +137,55 @@ class WidthScalingResult(StudyResult):
     @property
     def summary(self) -> list[str]:
         """The answer first."""
-        parts = [_words(one) for arm in ("soft, theorem", "hard") if (one := self.exponent("pairs", arm, "train"))]
-        answer = (
-            f"Neurons for a training error of {self.settings.epsilon:g}, averaged over iterations, against the margin "
-            f"γ: {'; '.join(parts)}."
+        return [self._answer(), *self._compared(), self._scaled(), *self._others()]
+
+    def _answer(self) -> str:
+        """Both primary exponents, and whether they are smaller than those of the bounds."""
+        soft, hard = (self.exponent("pairs", arm, "train") for arm in ("soft, theorem", "hard"))
+        about = f"for a training error of {self.settings.epsilon:g}, averaged over iterations"
+        if soft.interval is None or hard.interval is None:
+            return f"Not decided: widths that suffice {about} were measured at too few margins."
+        slower = soft.interval.high < PRINTED["soft, theorem"] and hard.interval.high < PRINTED["hard"]
+        verdict = (
+            "As the margin γ falls, the neurons that students need grow more slowly than the bounds"
+            if slower
+            else "Not decided: the neurons that students need may grow as fast as the bounds"
         )
-        return [answer, self._tempered(), self._scaled(), *self._others()]
+        low, high = min(soft.low_gamma, hard.low_gamma), max(soft.high_gamma, hard.high_gamma)
+        return (
+            f"{verdict}: as γ^−p with p = {soft.interval:.2f} with soft labels (bound: 2) and {hard.interval:.2f} with "
+            f"hard labels (bound: 4), {about}, for γ from {low:.2g} to {high:.2g}."
+        )
 
     def exponent(self, source: Source, arm: str, quantity: Quantity) -> Exponent:
         """The exponent of one arm."""
         wanted = (source, arm, quantity)
         return next(one for one in self.exponents if (one.source, one.arm, one.quantity) == wanted)
 
-    def _tempered(self) -> str:
-        """Where soft labels need fewer neurons than hard ones."""
-        one = _words(self.exponent("pairs", "soft, tempered", "train"))
-        fewer = {}
-        for epsilon in self.settings.epsilons:
-            counts = [self._compare(level, epsilon) for level in self.settings.levels if level.source == "pairs"]
-            fewer[epsilon] = f"ε = {epsilon:g}: {sum(count < 0 for count in counts)} of {len(counts)}"
-        return (
-            f"With a temperature (κ = 2/γ): {one}. These soft labels need fewer neurons than hard ones at this many "
-            f"margins: {', '.join(fewer.values())}."
-        )
+    def _compared(self) -> list[str]:
+        """Where each kind of soft labels needs fewer neurons than hard ones, by ε."""
+        levels = [level for level in self.settings.levels if level.source == "pairs"]
+        lines = []
+        for arm, name in (("soft, theorem", "as in Theorem 2"), ("soft, tempered", "with a temperature (κ = 2/γ)")):
+            counts = []
+            for epsilon in self.settings.epsilons:
+                signs = [self._compare(level, arm, epsilon) for level in levels]
+                fewer, more = (sum(sign == wanted for sign in signs) for wanted in (-1, 1))
+                counts.append(f"ε = {epsilon:g}: {fewer} and {more}")
+            lines.append(
+                f"Soft labels {name} need fewer and more neurons than hard ones at this many of {len(levels)} margins: "
+                f"{'; '.join(counts)}."
+            )
+        return lines
 
-    def _compare(self, level: Level, epsilon: float) -> float:
-        """The logarithm of the ratio of needed widths, tempered soft labels to hard ones; 0 where both are beyond."""
-        soft, hard = (self.needed_at(level, arm, "train", epsilon).suffices for arm in ("soft, tempered", "hard"))
-        return 0.0 if soft == hard else math.log(soft) - math.log(hard)
+    def _compare(self, level: Level, arm: str, epsilon: float) -> int:
+        """−1 if soft labels need fewer neurons than hard ones, 1 if more; 0 also where both need more than tried."""
+        soft, hard = (self.needed_at(level, one, "train", epsilon).suffices for one in (arm, "hard"))
+        return (soft > hard) - (soft < hard)
 
     def _scaled(self) -> str:
         one = _words(self.exponent("pairs", "hard, scaled", "train"))
-        return f"With logits multiplied by α = {self.settings.output_scale:g}: {one}."
+        return f"Hard labels with logits multiplied by α = {self.settings.output_scale:g}: {one}."
 
     def _others(self) -> list[str]:
         """The other data sets."""
@@ -177,11 +194,12 @@ class WidthScalingResult(StudyResult):
             "images": "On images with a dialed difficulty",
         }
         present = {level.source for level in self.settings.levels}
-        return [
-            f"{name}: {'; '.join(_words(self.exponent(source, arm, 'train')) for arm in ARMS[:3])}."
-            for source, name in names.items()
-            if source in present
-        ]
+        lines = []
+        for source, name in names.items():
+            if source in present:
+                parts = [f"{arm} labels {_words(self.exponent(source, arm, 'train'))}" for arm in ARMS[:3]]
+                lines.append(f"{name}: {'; '.join(parts)}.")
+        return lines
 
     def _page(self) -> Page:
         from softlabel.studies.width_scaling.page import width_scaling_page
@@ -256,7 +274,5 @@ def _finite(value: float) -> float | None:
 
 def _words(one: Exponent) -> str:
     if one.interval is None:
-        return f"{one.arm} labels: too few margins at which widths were measured"
-    return (
-        f"{one.arm} labels m ∝ γ^−p with p = {one.interval:.2f} for γ from {one.low_gamma:.3g} to {one.high_gamma:.3g}"
-    )
+        return "were measured at too few margins"
+    return f"p = {one.interval:.2f} for γ from {one.low_gamma:.2g} to {one.high_gamma:.2g}"
