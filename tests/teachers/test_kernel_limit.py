@@ -31,7 +31,7 @@ def brute_force(teacher: KernelLimitTeacher, x: np.ndarray, draws: int = 400_000
     z = np.random.default_rng(123).standard_normal((draws, x.shape[1]))
     points, weights = teacher.points.numpy(), teacher.weights.numpy()
     g = ((z @ points.T > 0) * weights) @ points
-    v = g / np.hypot(np.linalg.norm(g, axis=1), teacher.smoothing)[:, None]
+    v = g / np.maximum(np.linalg.norm(g, axis=1), teacher.smoothing)[:, None]
     terms = (z @ x.T > 0) * (v @ x.T)
     return terms.mean(0), terms.std(0) / np.sqrt(draws)
 
@@ -73,7 +73,7 @@ def test_v_has_norm_1_at_most_and_is_the_margins_own(problem, teacher):
     assert v.shape == (500, 3)
     assert np.linalg.norm(v, axis=1).max() <= 1 + 1e-12
     g = ((z @ x.T > 0) * (found.q * y)) @ x
-    assert v == pytest.approx(g / np.hypot(np.linalg.norm(g, axis=1, keepdims=True), found.smoothing), abs=1e-12)
+    assert v == pytest.approx(g / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), found.smoothing), abs=1e-12)
     assert np.abs(teacher.weights.numpy()).sum() == pytest.approx(1)
 
 
@@ -130,7 +130,7 @@ def test_files_that_are_none(content, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "metadata", [None, {"format": "softlabel-two-layer-1"}, {"format": "softlabel-kernel-limit-2"}]
+    "metadata", [None, {"format": "softlabel-two-layer-1"}, {"format": "softlabel-kernel-limit-3"}]
 )
 def test_files_of_something_else(metadata, tmp_path):
     path: Path = tmp_path / "t.safetensors"
@@ -139,10 +139,12 @@ def test_files_of_something_else(metadata, tmp_path):
         KernelLimitTeacher.load(path)
 
 
-def test_a_file_without_smoothing_is_of_an_earlier_version(tmp_path):
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_with_another_definition_of_v_is_of_an_earlier_version(version, tmp_path):
     path: Path = tmp_path / "t.safetensors"
     tensors = {"points": torch.ones(2, 2), "weights": torch.ones(2)}
-    save_file(tensors, path, metadata={"format": "softlabel-kernel-limit-1", "kappa": "1.0", "margin_lower": "0.1"})
+    numbers = {"kappa": "1.0", "margin_lower": "0.1", "smoothing": "0.1"}
+    save_file(tensors, path, metadata={"format": f"softlabel-kernel-limit-{version}"} | numbers)
     with pytest.raises(InputError, match=r"was written by an earlier version.*recompute it"):
         KernelLimitTeacher.load(path)
 
@@ -152,11 +154,11 @@ def test_files_with_bad_numbers(change, tmp_path, teacher):
     path: Path = tmp_path / "t.safetensors"
     numbers = {"smoothing": "0.1", "kappa": "1.0", "margin_lower": "0.1"} | change
     tensors = {"points": teacher.points, "weights": teacher.weights}
-    save_file(tensors, path, metadata={"format": "softlabel-kernel-limit-2"} | numbers)
+    save_file(tensors, path, metadata={"format": "softlabel-kernel-limit-3"} | numbers)
     with pytest.raises(InputError, match=r"must be positive|is damaged|no number"):
         KernelLimitTeacher.load(path)
     del tensors["weights"]
-    save_file(tensors | {"weights": torch.ones(1)}, path, metadata={"format": "softlabel-kernel-limit-2"} | numbers)
+    save_file(tensors | {"weights": torch.ones(1)}, path, metadata={"format": "softlabel-kernel-limit-3"} | numbers)
     with pytest.raises(InputError, match=r"is damaged|must be|no number"):
         KernelLimitTeacher.load(path)
 

@@ -2,6 +2,7 @@
 
 from softlabel.numerics.descent import minimize_nonnegative
 from softlabel.numerics.inputs import Inputs, prepare_inputs
+from softlabel.numerics.metric_descent import minimize_in_metric
 from softlabel.numerics.products import Products, has_bfloat16
 from softlabel.numerics.tensor_files import load_tensors, save_tensors
 from softlabel.numerics.threads import threads_for
@@ -11,6 +12,7 @@ __all__ = [
     "Products",
     "has_bfloat16",
     "load_tensors",
+    "minimize_in_metric",
     "minimize_nonnegative",
     "prepare_inputs",
     "save_tensors",

@@ -2,7 +2,7 @@
 
     z(x) = E⟨v(Z), φ_x(Z)⟩,  φ_x(Z) = 1(Z·x > 0) x,  Z ~ N(0, I),  ‖v‖ ≤ 1;      soft label p = μ(κ z(x))
 
-Its v is that of the margin problem, v = G_q/√(‖G_q‖² + s²), so it is known everywhere: on training points, on new
+Its v is that of the margin problem, v = G_q/max(‖G_q‖, s), so it is known everywhere: on training points, on new
 points, and at the initial directions of a student. `theory.margin.teacher` defines it, bounds its margin and computes
 it in float64. κ = 1/temperature.
 """
@@ -24,8 +24,8 @@ from softlabel.theory.margin import Margin, TeacherField
 from softlabel.theory.margin.fresh import ControlledMean, Directions
 from softlabel.theory.margin.teacher import observe_alignment
 
-FORMAT = "softlabel-kernel-limit-2"
-OLD_FORMAT = "softlabel-kernel-limit-1"  # without a smoothing: its v was not defined where G vanishes
+FORMAT = "softlabel-kernel-limit-3"
+OLD_FORMATS = ("softlabel-kernel-limit-1", "softlabel-kernel-limit-2")  # other definitions of v
 PAIRS = 20000
 
 
@@ -40,7 +40,7 @@ class KernelLimitTeacher:
     weights : Tensor of shape (k,)
         q_i y_i, with Σ|weights| = 1.
     smoothing : float
-        s > 0 in v = G_q/√(‖G_q‖² + s²).
+        s > 0 in v = G_q/max(‖G_q‖, s).
     kappa : float, default=1.0
         Factor of the logits, κ = 1/temperature.
     margin_lower : float, default=0.0
@@ -109,7 +109,7 @@ class KernelLimitTeacher:
         known = kernel_matrix(x.numpy(), self.points.numpy()) @ self.weights.numpy()
         mean = ControlledMean(known)
         draws = Directions(x.shape[1], seed)
-        observe_alignment(self.field, draws, x, torch.ones(len(x), dtype=x.dtype), mean, pairs)
+        observe_alignment(self.field, draws, x, torch.ones(len(x), dtype=x.dtype), {self.smoothing: mean}, pairs)
         value, error = mean.means()
         return self.kappa * value, self.kappa * error
 
@@ -126,7 +126,7 @@ class KernelLimitTeacher:
     def load(cls, path: str | Path) -> "KernelLimitTeacher":
         """Read what `save` wrote."""
         tensors, metadata = load_tensors(
-            path, FORMAT, "kernel-limit teacher", {"points", "weights"}, outdated={OLD_FORMAT: _OUTDATED}
+            path, FORMAT, "kernel-limit teacher", {"points", "weights"}, outdated=dict.fromkeys(OLD_FORMATS, _OUTDATED)
         )
         points, weights = tensors["points"], tensors["weights"]
         numbers = {name: number(metadata, name, path) for name in _NUMBERS}
@@ -140,6 +140,6 @@ class KernelLimitTeacher:
 
 _NUMBERS = ("smoothing", "kappa", "margin_lower")
 _OUTDATED = (
-    "was written by an earlier version, whose teacher was not well defined where its features cancel, so that its "
-    "certified margin may be wrong; recompute it with margin"
+    "was written by an earlier version, whose teacher was defined differently, so that its certified margin may be "
+    "wrong; recompute it with margin"
 )

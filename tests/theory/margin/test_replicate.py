@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from softlabel.theory.kernel import KernelRows
 from softlabel.theory.margin.limits import UNLIMITED, Limits
 from softlabel.theory.margin.replicate import affordable_pairs, functional_everywhere, solve_replicate, solve_teacher
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
@@ -39,7 +40,8 @@ def test_functional_everywhere_is_that_of_one_problem():
 def test_the_smoothed_problem_is_solved_for_all_points():
     x, y = digits(60)
     z, points = draw_pairs(200, 64, 3, torch.float64), torch.from_numpy(x)
-    q = solve_teacher(points, y, np.arange(4), np.eye(60)[0], z, 0.01, 1e-3, UNLIMITED)
+    rows = KernelRows.from_inputs(x, torch.float64)
+    q = solve_teacher(rows, points, y, np.arange(4), np.eye(60)[0], z, 0.01, 1e-3, UNLIMITED)
     here = SampleProblem(points, torch.from_numpy(y), z).evaluate(q, 0.01)
     assert q.sum() == pytest.approx(1)
     assert here.smooth - (here.functional.min() + here.shift) <= 3e-3 * here.smooth  # the gap

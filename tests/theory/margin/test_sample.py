@@ -23,10 +23,10 @@ def naive(x, y, z, q, smoothing=0.0):
         phi = (x @ direction > 0)[:, None] * x
         g = (q * y) @ phi
         length = np.linalg.norm(g)
-        root = np.hypot(length, smoothing * q.sum())
-        value, smooth = value + length, smooth + root
+        s = smoothing * q.sum()
+        value, smooth = value + length, smooth + (length if length >= s else length**2 / (2 * s) + s / 2)
         if length > 1e-13 * q.sum():
-            functional += y * (phi @ g) / root
+            functional += y * (phi @ g) / max(length, s)
     return value / len(z), functional / len(z), smooth / len(z)
 
 

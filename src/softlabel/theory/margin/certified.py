@@ -30,28 +30,38 @@ from softlabel.errors import InputError, require
 from softlabel.ranges import check_seed
 from softlabel.theory.kernel import KernelRows
 from softlabel.theory.margin.fresh import Directions, Field, carrying, mean_norm
-from softlabel.theory.margin.kernel_margin import KernelMargin, bracket_low, kernel_margin, labeled_product
+from softlabel.theory.margin.kernel_margin import (
+    KernelMargin,
+    bracket_low,
+    kernel_margin,
+    labeled_product,
+    squared_norm,
+)
 from softlabel.theory.margin.limits import Limits, SearchStage
-from softlabel.theory.margin.replicate import Replicate, affordable_pairs, solve_replicate
+from softlabel.theory.margin.metric import KernelMetric, kernel_metric
+from softlabel.theory.margin.replicate import Replicate, affordable_pairs, solve_replicate, solve_teacher
 from softlabel.theory.margin.result import Margin, MarginProgress
 from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
-from softlabel.theory.margin.teacher import TeacherField, teacher_margin
-from softlabel.theory.margin.teacher_search import SMOOTHING, TeacherSearch
+from softlabel.theory.margin.teacher import teacher_margin
+from softlabel.theory.margin.teacher_search import TEACHER_ENDS, TeacherChoice, TeacherSearch, smoothings_for
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
 REPLICATES = 6
 FEWEST = 3
 POLISH = 8
 PAIRS = (256, 65536)
-NUMBERS_PER_POINT = 500  # size 2·pairs·d of a first sample, for each point that may carry q
-LEAST_NUMBERS_PER_POINT = 45  # with fewer, more points carry q and a smaller sample takes longer
+
+# Size 2·pairs·d of a first sample, for each point that may carry q: least and most. With fewer numbers, more points
+# carry q and a smaller sample takes longer; the kernel metric is near the curvature of large samples only.
+NUMBERS_PER_POINT, WITH_METRIC = (45, 500), (200, 1000)
 LARGE = 5000  # with more points, γ_1 is solved in float32
 
 WORK_LIMIT = 1e13  # default, in floating-point operations: minutes on a few cores
 # Shares of the limits at which the stages end; the rest is for work that cannot be interrupted.
-KERNEL_ENDS, SAMPLES_END, CHOICE_ENDS, TEACHER_ENDS = 0.4, 0.75, 0.8, 0.9
-FIRST_SAMPLE = 1.5e-4  # share of the limits that one evaluation of a sample, of hundreds, may take
+KERNEL_ENDS, SAMPLES_END, CHOICE_ENDS = 0.4, 0.7, 0.75
+# Share of the limits that one evaluation of a sample may take: one of hundreds, or of a dozen with the kernel metric.
+FIRST_SAMPLE, FIRST_WITH_METRIC = 1.5e-4, 2e-3
 
 
 def margin(
@@ -136,35 +146,52 @@ class _Search:
         kernel = self._kernel(rows)
         points = rows.directions * rows.norms[:, None]
         working = self._working(kernel)
-        q, pairs = self._levels(points, working, kernel.q, rtol)
+        self._metric_of = _LastMetric(rows, self.y, self.limits.until(1.0))
+        q, pairs = self._levels(rows, points, working, kernel.q, rtol)
         self._report("teacher")
-        teacher = self._teacher(rows, points, working, kernel, q, pairs)
+        search = self._teacher(rows, points, working, kernel, q, pairs)
         self._report("margin of the teacher")
         teacher_lower, margins, errors = teacher_margin(
-            TeacherField(*carrying(points, self.y, teacher.q), teacher.smoothing),
+            search.certificate(self.rounding),
             Directions(points.shape[1], _seed(self.seed, 10**6 + 2)),
-            points,
-            self.y,
-            rounding=self.rounding,
             failure=self.failure / 3,
             precision=rtol,
             stop=self.limits.for_a_while(TEACHER_ENDS),
         )
         self._tighten(lower=max(teacher_lower, kernel.floor))
-        return self._result(kernel, teacher, teacher_lower, margins, errors, rtol)
+        assert search.best is not None
+        return self._result(kernel, search.best, teacher_lower, margins, errors, rtol)
 
-    def _levels(self, points: Tensor, working: np.ndarray, q: np.ndarray, rtol: float) -> tuple[np.ndarray, int]:
+    def _levels(
+        self, rows: KernelRows, points: Tensor, working: np.ndarray, q: np.ndarray, rtol: float
+    ) -> tuple[np.ndarray, int]:
         """Tighten the interval on larger and larger samples, from `q`; returns the last q and number of pairs."""
         fresh = Directions(points.shape[1], _seed(self.seed, 1))
         ended = self.limits.until(SAMPLES_END)
-        pairs = self._first_pairs(points, working, q)
+        metric = self._metric_of(np.union1d(working, np.flatnonzero(q)))
+        pairs = self._first_pairs(points, working, q, metric is not None)
+        if metric is not None:
+            self._report("first q")
+            directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 10**6 + 3), points.dtype)
+            q = solve_teacher(
+                rows, points, self.y, working, q, directions, self.upper / 16, rtol / 10, ended, self._metric_of
+            )
+            metric = self._metric_of(np.union1d(working, np.flatnonzero(q)))
         tolerance = rtol / 12 if len(self.x) <= LARGE else rtol / 2.5
         for level in itertools.count(1):
             failure = 2 * self.failure / 3 / 2**level / 3  # of each of this level's three statements
             field = Field(*carrying(points, self.y, q))
-            bound = mean_norm(field, fresh, rounding=self.rounding, failure=failure, precision=rtol / 5, stop=ended)
+            bound = mean_norm(
+                field,
+                fresh,
+                square=squared_norm(rows, self.y, q, ended),
+                rounding=self.rounding,
+                failure=failure,
+                precision=rtol / 5,
+                stop=ended,
+            )
             self._tighten(upper=bound.upper)
-            samples = self._samples(points, working, q, pairs, tolerance, ended)
+            samples = self._samples(points, working, q, pairs, tolerance, ended, metric)
             if samples:
                 q = np.mean([sample.q for sample in samples], axis=0)
             if len(samples) >= FEWEST:
@@ -198,13 +225,12 @@ class _Search:
         near = np.argsort(kernel.functional)[: max(300, int(1.3 * np.count_nonzero(kernel.q)))]
         return np.union1d(np.flatnonzero(kernel.q), near)
 
-    def _first_pairs(self, points: Tensor, working: np.ndarray, q: np.ndarray) -> int:
+    def _first_pairs(self, points: Tensor, working: np.ndarray, q: np.ndarray, metric: bool) -> int:
         """Pairs of the first samples, by the number of points and the limits."""
-        least, most = (
-            numbers * len(working) // (2 * points.shape[1]) for numbers in (LEAST_NUMBERS_PER_POINT, NUMBERS_PER_POINT)
-        )
+        numbers, share = (WITH_METRIC, FIRST_WITH_METRIC) if metric else (NUMBERS_PER_POINT, FIRST_SAMPLE)
+        least, most = (number * len(working) // (2 * points.shape[1]) for number in numbers)
         most = min(max(PAIRS[0], most), PAIRS[1])
-        affordable = affordable_pairs(points, self.y, working, q, self.limits, FIRST_SAMPLE)
+        affordable = affordable_pairs(points, self.y, working, q, self.limits, share)
         return max(min(most, affordable), min(least, PAIRS[1]))
 
     def _samples(
@@ -215,6 +241,7 @@ class _Search:
         pairs: int,
         tolerance: float,
         stop: SearchStage,
+        metric: KernelMetric | None,
     ) -> list[Replicate]:
         """Independent samples of `pairs` pairs, each solved from `initial`; as many as the limits allow."""
         samples: list[Replicate] = []
@@ -223,7 +250,7 @@ class _Search:
                 break
             directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 2 + self.samples_drawn), points.dtype)
             self.samples_drawn += 1
-            sample = solve_replicate(points, self.y, working, initial, directions, tolerance, stop)
+            sample = solve_replicate(points, self.y, working, initial, directions, tolerance, stop, metric)
             if stop():  # interrupted: its gap would reflect the limit, not the sample
                 break
             samples.append(sample)
@@ -235,12 +262,11 @@ class _Search:
         """The best teacher, chosen on separate directions: q of γ_1, the mean q of the samples, q of larger samples."""
         ended = self.limits.until(CHOICE_ENDS)
         seeds = _seed(self.seed, 10**6), _seed(self.seed, 10**6 + 1)
-        search = TeacherSearch(rows, points, self.y, working, self.limits, seeds)
+        search = TeacherSearch(rows, points, self.y, working, self.limits, seeds, self.failure / 3)
         for candidate in (kernel.q, q):
-            for share in SMOOTHING:
-                search.consider(candidate, share * self.upper, ended)
+            search.consider(candidate, smoothings_for(self.upper), ended)
         if not ended():
-            search.improve(q, POLISH * pairs, self.upper)
+            search.improve(q, POLISH * pairs, self.upper, self._metric_of)
         return search
 
     def _tighten(self, lower: float = 0.0, upper: float = math.inf) -> None:
@@ -264,7 +290,7 @@ class _Search:
     def _result(
         self,
         kernel: KernelMargin,
-        teacher: TeacherSearch,
+        teacher: TeacherChoice,
         teacher_lower: float,
         margins: np.ndarray,
         errors: np.ndarray,
@@ -326,6 +352,20 @@ def init_margin(inputs: Any, y: Any, weights: Any) -> float:
     problem = SampleProblem(torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(directions), single=True)
     solution = solve_sample(problem, np.ones(len(x)), tolerance=1e-4, evaluations=3000)
     return max(0.0, solution.lower)
+
+
+class _LastMetric:
+    """The kernel metric of chosen points; the last one is kept."""
+
+    def __init__(self, rows: KernelRows, y: np.ndarray, stop: SearchStage) -> None:
+        self.rows, self.y, self.stop = rows, y, stop
+        self._metric: KernelMetric | None = None
+
+    def __call__(self, chosen: np.ndarray) -> KernelMetric | None:
+        if self._metric is None or not np.array_equal(self._metric.base, chosen):
+            self._metric = None  # frees its memory
+            self._metric = kernel_metric(self.rows, self.y, chosen, self.stop)
+        return self._metric
 
 
 def _mean_upper(values: list[float], failure: float) -> float:

@@ -19,6 +19,7 @@ from softlabel.theory.margin.rounding import UNIT_ROUNDOFF, Rounding
 
 BLOCK_NUMBERS = 1 << 22
 FIRST_LOOK = 1024  # pairs of directions before the first look at a bound
+CUT = 3.0  # where ‖G‖ is cut, in units of its root mean square
 LEAST_VARIATION = 1e-3  # of a control variate; with less variation, its slope could be rounding noise
 
 
@@ -72,6 +73,11 @@ class ControlledMean:
         self._sums += torch.stack([v.sum(0), c.sum(0), (v * v).sum(0), (c * c).sum(0), (v * c).sum(0)]).numpy()
         self.count += len(values)
 
+    def variances(self, slope: float) -> np.ndarray:
+        """Variances of the values minus `slope` times the controls."""
+        v, c, vv, cc, vc = self._sums / self.count
+        return np.maximum(vv - v * v + slope**2 * (cc - c * c) - 2 * slope * (vc - v * c), 0)
+
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """Estimates and their standard errors."""
         v, c, vv, cc, vc = self._sums / self.count
@@ -100,10 +106,10 @@ class BoundedMean:
         self.count = 0
         self._sums = np.zeros((2, len(span)))
 
-    def add(self, values: Tensor) -> None:
-        """Rows are independent draws, columns the quantities."""
+    def add(self, values: Tensor, count: int | None = None) -> None:
+        """Rows are independent draws, columns the quantities; `count`, if set, is the number of draws instead."""
         self._sums += torch.stack([values.sum(0), values.square().sum(0)]).numpy()
-        self.count += len(values)
+        self.count += len(values) if count is None else count
 
     @property
     def value(self) -> np.ndarray:
@@ -124,12 +130,17 @@ class BoundedMean:
 
     def half_length(self, failure: float) -> np.ndarray:
         """h of each column at this failure probability."""
-        log = math.log(2 / failure)
-        return np.sqrt(2 * self.variance * log / self.count) + 7 * self.span * log / (3 * max(1, self.count - 1))
+        return bernstein(self.variance, self.span, self.count, failure)
 
     def keep(self, columns: np.ndarray) -> None:
         """Keep only these columns."""
         self.span, self._sums = self.span[columns], self._sums[:, columns]
+
+
+def bernstein(variance: np.ndarray, span: np.ndarray, count: float, failure: float) -> np.ndarray:
+    """h for sample variances, lengths of intervals and a number of draws."""
+    log = math.log(2 / failure)
+    return np.sqrt(2 * variance * log / count) + 7 * span * log / (3 * max(1, count - 1))
 
 
 @dataclass(frozen=True)
@@ -145,32 +156,46 @@ def mean_norm(
     field: Field,
     directions: Directions,
     *,
+    square: float,
     rounding: Rounding,
     failure: float,
     precision: float,
     stop: SearchStage = UNLIMITED,
 ) -> NormBounds:
-    """F = E‖G(z)‖ with bounds at most precision·F away, or as near as the limit allows.
+    """F = E‖G(z)‖ with bounds at most precision·F away, or as near as the limit allows; `square` = E‖G‖² = qᵀAq.
 
     The draws double from look to look, and look k has the failure probability failure/2^k, so that repeated
-    looks are valid. No point is active for both z and −z, so a pair's mean of ‖G‖ lies in [0, ½Σ|weight|‖x‖]. The
-    bounds include rounding errors.
+    looks are valid. No point is active for both z and −z, so a pair's mean of ‖G‖ lies in [0, ½Σ|weight|‖x‖]. That is a
+    long interval where points cancel. So ‖G‖ is also cut at c = 3√E‖G‖²; as E‖G‖² is known exactly, the part above is
+
+        0 ≤ E(‖G‖ − c)₊ ≤ E(‖G‖² − c²)₊/(2c) = (E‖G‖² − E min(‖G‖², c²))/(2c).
+
+    Means of ‖G‖, min(‖G‖, c) and min(‖G‖², c²) are means of bounded values; the best of the bounds is taken. The bounds
+    include rounding errors.
     """
-    span = float(torch.linalg.vector_norm(field.weighted, dim=1).sum()) / 2
-    mean = BoundedMean(np.array([span]))
-    bounds = NormBounds(0.0, 0.0, span)
+    cut, span = CUT * math.sqrt(square), float(torch.linalg.vector_norm(field.weighted, dim=1).sum()) / 2
+    plain, first, second = (BoundedMean(np.array([length])) for length in (span, cut, cut**2))
+    bounds = NormBounds(0.0, 0.0, math.sqrt(square + rounding.kernel(len(field.points))))  # Jensen
     most = max(64, BLOCK_NUMBERS // (len(field.points) + 4 * field.points.shape[1]))
     for look in itertools.count(1):
         for pairs in blocks_of(FIRST_LOOK << max(0, look - 2), most):
             stop.spend(pairs * field.operations)
             lengths = torch.linalg.vector_norm(torch.stack(field.both_ways(directions.draw(pairs))), dim=-1)
-            mean.add(lengths.mean(0)[:, None])
+            plain.add(lengths.mean(0)[:, None])
+            lengths.clamp_max_(cut)
+            first.add(lengths.mean(0)[:, None])
+            second.add(lengths.square().mean(0)[:, None])
             if look > 1 and stop():
                 return bounds
-        value = float(mean.value[0])
-        reach = float(mean.half_length(failure / 2**look)[0]) + rounding.norm(len(field.points), mean.count)
-        bounds = NormBounds(value - reach, value, value + reach)
-        if reach <= precision * value or stop():
+        share, error = failure / 2**look / 3, rounding.norm(len(field.points), plain.count)
+        value, below = float(plain.value[0]), float(first.value[0])
+        reach, short = (float(mean.half_length(share)[0]) + error for mean in (plain, first))
+        beyond = square - float(second.value[0]) + float(second.half_length(share)[0])
+        beyond += 2 * cut * error + rounding.kernel(len(field.points))
+        lower = max(value - reach, below - short)
+        upper = min(value + reach, below + short + max(beyond, 0.0) / (2 * cut), bounds.upper)
+        bounds = NormBounds(lower, value, upper)
+        if max(upper - value, value - lower) <= precision * value or stop():
             return bounds
     raise AssertionError("looks do not end")
 

@@ -56,7 +56,7 @@ def kernel_margin(
     while True:
         part = torch.from_numpy(working)
         stop.spend(entry_operations(rows) * len(working) ** 2)
-        gram = _between(rows, part, part) * torch.outer(signs[part], signs[part])
+        gram = between_rows(rows, part, part) * torch.outer(signs[part], signs[part])
         inner = _solve(gram, initial, tolerance / 4, stop)
         q = np.zeros(n)
         q[working] = inner
@@ -97,12 +97,18 @@ def labeled_product(rows: KernelRows, y: np.ndarray, q: np.ndarray, stop: Search
     for block in torch.arange(len(rows)).split(4 * BLOCK):
         total = torch.zeros(len(block), dtype=torch.float64)
         for columns, part in zip(torch.from_numpy(support).split(BLOCK), weights.split(BLOCK), strict=True):
-            total += _between(rows, block, columns) @ part
+            total += between_rows(rows, block, columns) @ part
         out[block.numpy()] = total.numpy() * y[block.numpy()]
     return out
 
 
-def _between(rows: KernelRows, first: Tensor, second: Tensor) -> Tensor:
+def squared_norm(rows: KernelRows, y: np.ndarray, q: np.ndarray, stop: SearchStage = UNLIMITED) -> float:
+    """qᵀAq = E‖G_q‖²."""
+    support = np.flatnonzero(q)
+    return float(q[support] @ labeled_product(rows[torch.from_numpy(support)], y[support], q[support], stop))
+
+
+def between_rows(rows: KernelRows, first: Tensor, second: Tensor) -> Tensor:
     """K_1 between chosen rows, in float64 (computed in the rows' own precision)."""
     left = rows[first]
     block = Kernel().between(left, rows[second], False).double()

@@ -92,5 +92,12 @@ class SearchStage:
         """Count floating-point operations."""
         self.limits.spend(operations)
 
+    def left(self, seconds_per_operation: float) -> float:
+        """Operations that are left at this speed."""
+        work = self.work - self.limits.spent
+        if math.isfinite(self.seconds):
+            work = min(work, (self.seconds - self.limits.elapsed) / max(seconds_per_operation, 1e-15))
+        return max(work, 0.0)
+
 
 UNLIMITED = SearchStage(Limits())  # never ends

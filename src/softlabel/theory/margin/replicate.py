@@ -9,13 +9,17 @@ size removes it.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from softlabel.theory.kernel import KernelRows
+from softlabel.theory.margin.kernel_margin import labeled_product
 from softlabel.theory.margin.limits import Limits, SearchStage
+from softlabel.theory.margin.metric import KernelMetric
 from softlabel.theory.margin.sample import (
     ROUNDING,
     SampleProblem,
@@ -25,8 +29,11 @@ from softlabel.theory.margin.sample import (
     solve_smoothed,
 )
 
+MetricOf = Callable[[np.ndarray], KernelMetric | None]
+
 EVALUATIONS = 600
 SOLVING = torch.float32
+SAFE = 32  # times the least smoothing: float32 suffices to search
 LEAST_SMOOTHING = ROUNDING * torch.finfo(SOLVING).eps
 FEWEST_PAIRS = 64
 BLOCK = 8192  # points of one evaluation
@@ -48,10 +55,11 @@ def solve_replicate(
     directions: Tensor,
     tolerance: float,
     stop: SearchStage,
+    metric: KernelMetric | None = None,
 ) -> Replicate:
     """Solve the sample of `directions` from `initial` (n,) until its bounds are tolerance·upper apart, or to the limit.
 
-    points (n, d) and directions are float64.
+    points (n, d) and directions are float64. `metric` is A of the points that may carry q, if it is known.
     """
     signs = torch.from_numpy(y)
     chosen, inside = np.union1d(working, np.flatnonzero(initial)), initial
@@ -59,7 +67,7 @@ def solve_replicate(
     exact = SampleProblem(points[carrying], signs[carrying], directions, spend=stop.spend)
     initial_value = exact.evaluate(initial[carrying.numpy()]).value
     while True:
-        problem = _part(points, signs, chosen, directions, stop)
+        problem = _part(points, signs, chosen, directions, stop, metric)
         solution = solve_sample(problem, inside[chosen], tolerance=tolerance, evaluations=EVALUATIONS, stop=stop)
         q, dual = np.zeros(len(points)), np.zeros(len(points))
         q[chosen], dual[chosen] = solution.q, solution.dual
@@ -73,6 +81,7 @@ def solve_replicate(
 
 
 def solve_teacher(
+    rows: KernelRows,
     points: Tensor,
     y: np.ndarray,
     working: np.ndarray,
@@ -81,19 +90,28 @@ def solve_teacher(
     smoothing: float,
     tolerance: float,
     stop: SearchStage,
+    metric_of: MetricOf = lambda chosen: None,
 ) -> np.ndarray:
     """q (n,) that minimizes the smoothed F on the sample, to a gap of tolerance·F_s over all points or to the limit.
 
-    In float64: rounding must stay well below s and γ, of which s is a part.
+    In float64 unless s is large enough: rounding must stay well below s and γ, of which s is a part. Where `metric_of`
+    knows A of the chosen points, F is corrected by the control variate, and violating points are sought in the kernel
+    limit, without sampling.
     """
     signs = torch.from_numpy(y)
+    dtype = SOLVING if smoothing >= SAFE * LEAST_SMOOTHING else points.dtype
     chosen, q = np.union1d(working, np.flatnonzero(initial)), initial
     while True:
-        problem = _part(points, signs, chosen, directions, stop, points.dtype)
+        metric = metric_of(chosen)
+        problem = _part(points, signs, chosen, directions, stop, metric, dtype, controlled=metric is not None)
         inner = solve_smoothed(problem, q[chosen], smoothing, tolerance=tolerance, evaluations=EVALUATIONS, stop=stop)
         q = np.zeros(len(points))
         q[chosen] = inner
-        functional = functional_everywhere(points, signs, directions, q, smoothing, stop)
+        functional = (
+            functional_everywhere(points, signs, directions, q, smoothing, stop)
+            if metric is None
+            else labeled_product(rows, y, q, stop)
+        )
         violating = np.flatnonzero(functional < functional[chosen].min() - tolerance * float(q @ functional))
         if len(violating) == 0 or stop():
             return q
@@ -106,11 +124,20 @@ def _part(
     chosen: np.ndarray,
     directions: Tensor,
     stop: SearchStage,
+    metric: KernelMetric | None = None,
     dtype: torch.dtype = SOLVING,
+    controlled: bool = False,
 ) -> SampleProblem:
     """The sample problem of the chosen points, in the precision in which it is solved."""
     part = torch.from_numpy(chosen)
-    return SampleProblem(points[part].to(dtype), signs[part].to(dtype), directions.to(dtype), spend=stop.spend)
+    return SampleProblem(
+        points[part].to(dtype),
+        signs[part].to(dtype),
+        directions.to(dtype),
+        spend=stop.spend,
+        metric=None if metric is None else metric.on(chosen, stop),
+        controlled=controlled,
+    )
 
 
 def functional_everywhere(

@@ -13,14 +13,16 @@ between z and the boundary is small: |cos| ≤ t, t = (d+1)u + e. For Gaussian z
 
 G.  A sum of k terms, and total − G for −z:  E‖δG‖ ≤ ρg,  g = (2k+3)u + e + t√d.
 
-v.  The derivative of G/√(‖G‖²+s²) is (I − vvᵀ)/√(‖G‖²+s²), of norm ≤ 1/s, so v is off by ρg/s, and by (d+8)u for
-its own evaluation. This is the benefit of s: without it, v is the direction of rounding noise wherever G vanishes.
+v.  The derivative of G/max(‖G‖, s) has norm ≤ 1/max(‖G‖, s) ≤ 1/s, so v is off by ρg/s, and by (d+8)u for its own
+evaluation; the rest w' = G/s − v, cut at a length, by at most three times as much. This is the benefit of s: without
+it, v is the direction of rounding noise wherever G vanishes.
 
 A mean of N terms of size ≤ ρ adds Nuρ. In all:
 
     y_i E⟨v, φ_i⟩    ρ(ρg/s + (2d+8)u + e + t√d + Nu)
     E‖G‖             ρ(g + (d+4)u + Nu)
     F_M(q) − γ_M     ρ(2g + (3d+12)u + e + 2Nu)      on a sample of N directions, with signs as they were taken
+    (Aq)_i, qᵀAq     ρ²(d + k + 64)u                 an angle near 0 or π is computed from differences
 """
 
 import math
@@ -59,6 +61,10 @@ class Rounding:
         u = UNIT_ROUNDOFF
         v = self.radius * self.pull(carrying) / smoothing + (self.columns + 8) * u
         return self.radius * (v + (self.columns + draws) * u + self.point + self.sign)
+
+    def kernel(self, carrying: int) -> float:
+        """The error of (Aq)_i and of qᵀAq, sums of K_1 in float64: a product, an angle, and a sum."""
+        return self.radius**2 * (self.columns + carrying + 64) * UNIT_ROUNDOFF
 
     def norm(self, carrying: int, draws: int) -> float:
         """The error of a mean of ‖G‖."""

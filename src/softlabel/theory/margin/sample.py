@@ -9,9 +9,13 @@ On a sample the expectation is a mean. F is homogeneous, so the simplex goes awa
 optimum at the same direction, and L-BFGS-B solves it.
 
 F has kinks where some G_q(z) vanishes, and an optimum on one stops the descent short. It then goes on with ‖G‖
-replaced by √(‖G‖² + s²(Σq)²), as if every labeled point had one more coordinate s: still homogeneous and convex,
-smooth, at most s·Σq too large; and v = G/√(…) has norm ≤ 1, so it bounds γ from below as before. s shrinks until the
-bounds meet. The teacher's v is of that form too, with an s that stays (`theory.margin.teacher`).
+replaced by Huber's function h: ‖G‖ where ‖G‖ ≥ s·Σq, and a parabola below, at most s·Σq/2 too large. It is
+still homogeneous and convex, and has a gradient everywhere; and v = G/max(‖G‖, s) on the simplex has norm ≤ 1, so it
+bounds γ from below as before. s shrinks until the bounds meet. The teacher's v is of that form too, with an s that
+stays (`theory.margin.teacher`).
+
+Where the curvature of the problem in the kernel limit is known (`theory.margin.metric`), a few evaluations do what
+L-BFGS needs a hundred for.
 
 Directions come in pairs ±z. The pair costs as much as one: 1(−z·x > 0) = 1 − 1(z·x > 0), so that
 G_q(−z) = Σ q_i y_i x_i − G_q(z).
@@ -24,12 +28,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.numerics import minimize_nonnegative, threads_for
+from softlabel.numerics import minimize_in_metric, minimize_nonnegative, threads_for
 from softlabel.theory.margin.limits import ROW, UNLIMITED, SearchStage
+from softlabel.theory.margin.metric import ChosenMetric
 
 BLOCK = 2048
 MASK_BYTES = 2 << 30
 FIRST_SMOOTHING = 1 / 16  # of F
+TINY = 1e-300
 ROUNDING = 32  # without smoothing, ‖G‖ below this many units of rounding counts as zero: v = 0 there
 
 
@@ -47,17 +53,27 @@ def unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
     return vectors * scale[..., None], torch.where(noise, 0.0, norms)
 
 
-def smoothed(vectors: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
-    """v = G/√(‖G‖² + s²) for vectors G (…, d), with ‖G‖ and √(‖G‖² + s²)."""
+def smoothed(vectors: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """v = G/max(‖G‖, s) for vectors G (…, d), with ‖G‖."""
     norms = torch.linalg.vector_norm(vectors, dim=-1)
-    roots = torch.hypot(norms, torch.tensor(smoothing, dtype=norms.dtype))
-    return vectors / roots[..., None], norms, roots
+    return vectors / norms.clamp_min(smoothing)[..., None], norms
+
+
+def huber(norms: Tensor, smoothing: float) -> Tensor:
+    """h_s(r) = r where r ≥ s, else r²/(2s) + s/2; at most s/2 above r."""
+    return (norms.square() / norms.clamp_min(smoothing) + norms.clamp_min(smoothing)) / 2
+
+
+def huber_shift(norms: Tensor, smoothing: float) -> Tensor:
+    """The derivative of Σq·h_s(r/Σq) by Σq at Σq = 1, for r that does not change: (s − r²/s)/2 where r < s, else 0."""
+    return (smoothing - norms.square() / smoothing).clamp_min(0) / 2
 
 
 class SampleProblem:
     """F and its gradient on fixed directions, for points x (n, d) with labels y; `single` omits the −z.
 
-    `spend` counts its operations.
+    `spend` counts its operations; `metric` is A of these points, where it is known. With `controlled`, F is corrected
+    by the control variate h_s(√E‖G‖²), which the metric knows, so that it varies less from sample to sample.
     """
 
     def __init__(
@@ -67,10 +83,13 @@ class SampleProblem:
         directions: Tensor,
         single: bool = False,
         spend: Callable[[float], None] = lambda operations: None,
+        metric: ChosenMetric | None = None,
+        controlled: bool = False,
     ) -> None:
-        self.x, self.y, self.single, self.spend = x, y, single, spend
+        assert not controlled or (metric is not None and metric.complete and not single)
+        self.x, self.y, self.single, self.spend, self.metric, self.controlled = x, y, single, spend, metric, controlled
         self.pairs = len(directions)
-        self.operations = evaluation_operations(len(directions), *x.shape)
+        self.operations = evaluation_operations(len(directions), *x.shape) * (1.5 if controlled else 1)
         spend(self.operations / 2)
         # 0/1 as numbers if memory allows: an evaluation then consists mostly of two matrix products
         kind = x.dtype if len(directions) * len(x) * x.element_size() <= MASK_BYTES else torch.bool
@@ -83,19 +102,22 @@ class SampleProblem:
         weights = torch.from_numpy(q / mass).to(self.x.dtype) * self.y  # normalized to limit rounding
         weighted = self.x * weights[:, None]
         total = weighted.sum(0)
-        value = smooth = inverse = 0.0
+        value = smooth = shift = 0.0
         pulled = torch.zeros_like(self.x)  # Σ_k 1(z_k·x_i>0) (v(z_k) − v(−z_k))
         opposite = torch.zeros_like(total)  # Σ_k v(−z_k)
+        control = _Control(self) if self.controlled else None
         for active in self.active:
             mask = active.to(self.x.dtype)
             here = mask @ weighted
             sides = (here,) if self.single else (here, total - here)
+            if control is not None:
+                control.add(mask, *sides)
             v = []
             for side in sides:
                 if smoothing > 0:
-                    vectors, norms, roots = smoothed(side, smoothing)
-                    smooth += float(roots.sum(dtype=torch.float64))
-                    inverse += float(roots.reciprocal().sum(dtype=torch.float64))
+                    vectors, norms = smoothed(side, smoothing)
+                    smooth += float(huber(norms, smoothing).sum(dtype=torch.float64))
+                    shift += float(huber_shift(norms, smoothing).sum(dtype=torch.float64))
                 else:
                     vectors, norms = unit(side)
                 value += float(norms.sum(dtype=torch.float64))
@@ -108,7 +130,41 @@ class SampleProblem:
         functional = (self.y * ((pulled + opposite) * self.x).sum(1)).double().numpy() / count
         if smoothing == 0:
             smooth = value
-        return Evaluation(value / count * mass, functional, smooth / count * mass, smoothing**2 * inverse / count)
+        value, smooth, shift = value / count, smooth / count, shift / count
+        if control is not None:
+            more = control.correction(q / mass, smoothing)
+            functional += more.functional
+            value, smooth, shift = value + more.value, smooth + more.value, shift + more.shift
+        return Evaluation(value * mass, functional, smooth * mass, shift)
+
+
+class _Control:
+    """h_s(√E‖G‖²) in the kernel limit minus that of the sample."""
+
+    def __init__(self, problem: SampleProblem) -> None:
+        self.problem = problem
+        self._square = 0.0
+        self._pulled, self._opposite = torch.zeros_like(problem.x), torch.zeros_like(problem.x[0])
+
+    def add(self, mask: Tensor, here: Tensor, opposite: Tensor) -> None:
+        """Add directions, by the mask of active points and G both ways."""
+        self._square += float((here.square().sum() + opposite.square().sum()).double())
+        self._opposite += opposite.sum(0)
+        self._pulled.addmm_(mask.t(), here - opposite)
+
+    def correction(self, q: np.ndarray, smoothing: float) -> "Evaluation":
+        """What it adds to F, the margins and the shift at q in the simplex."""
+        problem, count = self.problem, 2 * self.problem.pairs
+        assert problem.metric is not None
+        sampled = (problem.y * ((self._pulled + self._opposite) * problem.x).sum(1)).double().numpy() / count
+        exact = problem.metric(q)
+        squares = torch.tensor([float(q @ exact), self._square / count], dtype=torch.float64).clamp_min(0)
+        roots = squares.sqrt()
+        value = huber(roots, smoothing) if smoothing > 0 else roots
+        shift = huber_shift(roots, smoothing) if smoothing > 0 else torch.zeros(2)
+        over = roots.clamp_min(max(smoothing, TINY))
+        change = float(value[0] - value[1])
+        return Evaluation(change, exact / float(over[0]) - sampled / float(over[1]), change, float(shift[0] - shift[1]))
 
 
 def evaluation_operations(pairs: int, points: int, columns: int) -> float:
@@ -229,4 +285,15 @@ class _Descent:
 
         scale = self.problem.evaluate(self.latest, smoothing).smooth
         left = self.evaluations - self.count
+        if self.problem.metric is not None:
+            product = _smoothed_product(self.problem.metric, smoothing)
+            minimize_in_metric(objective, self.latest / scale**2, product, done=done, evaluations=left)
+            left = self.evaluations - self.count
+            if done() or left <= 0:
+                return
         minimize_nonnegative(objective, self.latest / scale**2, done=done, evaluations=left)
+
+
+def _smoothed_product(metric: ChosenMetric, smoothing: float) -> Callable[[np.ndarray], np.ndarray]:
+    """About the Hessian of ½F_s²: A and, for h_s as well as for √(r² + s²), a part s² along Σq."""
+    return lambda vector: metric(vector) + smoothing**2 * float(vector.sum())
