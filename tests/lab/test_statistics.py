@@ -17,6 +17,7 @@ from softlabel.lab.statistics import (
     paired_spread_ratio,
     runs_needed,
     share_interval,
+    stratified_difference,
     sum_of_independent,
 )
 
@@ -223,3 +224,29 @@ def test_sums_of_independent_means():
     assert (total.high - total.low) / 2 == pytest.approx(np.sqrt(sum(part.half_width(0.1) ** 2 for part in parts)))
     alone = sum_of_independent(parts[:1], 0.9)
     assert (alone.low, alone.high) == pytest.approx(parts[0].interval(0.9))
+
+
+def test_a_stratified_difference_compares_like_with_like():
+    """The first values are 1 larger within every stratum, but more of them are in the lower stratum."""
+    rng = np.random.default_rng(0)
+    strata = (np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [20, 80]))
+    first, second = (
+        10.0 * group + rng.normal(shift, 0.5, 100) for group, shift in zip(strata, (1.0, 0.0), strict=True)
+    )
+    result = stratified_difference(first, second, strata, 0.95)
+    assert result.low < 1 < result.high
+    assert result.high - result.low < 0.8
+    assert first.mean() < second.mean()
+    assert stratified_difference([1.0], [2.0], ([0], [0]), 0.95) is None
+    assert stratified_difference([1.0, 2.0], [2.0, 3.0], ([0, 0], [1, 1]), 0.95) is None
+
+
+def test_a_stratified_difference_covers():
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(400):
+        strata = (rng.integers(0, 3, 20), rng.integers(0, 3, 20))
+        first, second = (rng.normal(2.0 * group, spread) for group, spread in zip(strata, (1.0, 1.0), strict=True))
+        result = stratified_difference(first, second, strata, 0.95)
+        hits += result.low <= 0 <= result.high
+    assert 365 <= hits <= 394

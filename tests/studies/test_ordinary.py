@@ -129,6 +129,7 @@ def test_dead_neurons_as_the_reason_for_a_gap():
         assert [mode.accuracy for mode in one.modes] == pytest.approx([80, 90], abs=0.2)
         assert sum(mode.runs["hard"] for mode in one.modes) == 30
     assert "where no neuron is dead" in result.summary[0]
+    assert "dead neurons explain 4 of the 4 gaps that exclude 0" in result.summary[1]
 
 
 def test_printed_numbers_are_placed_among_the_runs():

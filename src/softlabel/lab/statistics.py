@@ -222,6 +222,39 @@ def paired_spread_ratio(first: Sequence[float], second: Sequence[float], confide
     return Interval(middle, middle - half, middle + half, n)
 
 
+def stratified_difference(
+    first: Sequence[float],
+    second: Sequence[float],
+    strata: tuple[Sequence[int], Sequence[int]],
+    confidence: float,
+) -> Interval | None:
+    """The mean of the first values minus that of the second ones within strata; None if no stratum has enough of both.
+
+    Strata with at least two values of each are weighted by n_1 n_2/(n_1 + n_2), the precision of their difference;
+    Student's interval with the variance within strata, by arm and pooled over strata.
+    """
+    values = [np.asarray(one, dtype=np.float64) for one in (first, second)]
+    groups = [np.asarray(one) for one in strata]
+    differences, weights, errors, squares, degrees = [], [], [], np.zeros(2), np.zeros(2)
+    for stratum in sorted(set(groups[0].tolist()) & set(groups[1].tolist())):
+        a, b = (value[group == stratum] for value, group in zip(values, groups, strict=True))
+        if min(len(a), len(b)) < 2:
+            continue
+        differences.append(float(a.mean() - b.mean()))
+        weights.append(len(a) * len(b) / (len(a) + len(b)))
+        errors.append((1 / len(a), 1 / len(b)))
+        squares += [float(((one - one.mean()) ** 2).sum()) for one in (a, b)]
+        degrees += [len(a) - 1, len(b) - 1]
+    if not weights:
+        return None
+    share = np.array(weights) / sum(weights)
+    mean = float(share @ differences)
+    half = _quantile(1 - confidence, int(degrees.sum()) + 1) * math.sqrt(
+        float(share**2 @ np.array(errors) @ (squares / degrees))
+    )
+    return Interval(mean, mean - half, mean + half, int(min(len(one) for one in values)))
+
+
 def sum_of_independent(estimates: Sequence[Estimate], confidence: float) -> Interval:
     """The sum of means over independent samples, for example of different test sets; half-widths add in quadrature."""
     half = math.hypot(*(estimate.half_width(1 - confidence) for estimate in estimates))

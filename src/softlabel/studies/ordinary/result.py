@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.lab.cells import CellResult, StageResults
-from softlabel.lab.statistics import Interval, crossed_mean, share_interval
+from softlabel.lab.statistics import Interval, crossed_mean, share_interval, stratified_difference
 from softlabel.report.page import Page
 from softlabel.studies.ordinary.settings import OrdinarySettings, Way
 from softlabel.studies.ordinary.training import OrdinaryCell
@@ -18,6 +18,7 @@ from softlabel.studies.table1.result import PAPER
 BEST_OF = (3, 5, 10)
 CENTRAL = (0.025, 0.975)
 FEWEST = 2  # runs of an interval
+EXPLAINED = 0.5  # points: a gap within is none
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Mediation:
     """One data set and width: the gap of all seeds, and of those with which all neurons of both students live.
 
     dead        mean share of dead neurons by arm, with its interval over seeds
+    matched     gap between runs with equally many live neurons, with an interval over seeds; not paired
     """
 
     dataset: str
@@ -72,6 +74,7 @@ class Mediation:
     gap: Interval
     alive: Interval | None
     dead: dict[str, Interval]
+    matched: Interval | None
     modes: list[LiveNeurons]
 
 
@@ -137,18 +140,39 @@ class OrdinaryResult(StudyResult):
         if known:
             inside = sum(bool(one.inside) for one in known)
             answer = (
-                f"{inside} of the paper's {len(known)} numbers are within what single runs of ordinary training give "
-                f"(their central 95%). {answer}"
+                f"{inside} of the paper's {len(known)} numbers lie within what single runs of ordinary training give "
+                f"(central 95%). {answer}"
             )
-        return [answer, *(self._dead(one) for one in narrow), *self._outside(known)]
+        return [answer, *self._verdict(), *(self._dead(one) for one in narrow), *self._outside(known)]
 
     def _explained(self, narrow: Sequence[Mediation]) -> str:
         """The gap of the narrowest students, with dead neurons and without."""
         parts = []
         for one in narrow:
-            alive = "too few seeds are left" if one.alive is None else f"{one.alive:+.2f}"
-            parts.append(f"{one.dataset}: {one.gap:+.2f} points of all seeds, {alive} where no neuron is dead")
-        return f"With {min(self.settings.widths)} neurons soft − hard is, {'; '.join(parts)}."
+            alive = "too few seeds have none" if one.alive is None else f"{one.alive:+.2f} where no neuron is dead"
+            parts.append(f"{one.gap:+.2f} points on {one.dataset} ({alive})")
+        return f"With {min(self.settings.widths)} neurons soft labels are ahead by {' and '.join(parts)}."
+
+    def _verdict(self) -> list[str]:
+        """Whether dead neurons explain gaps, by the rule fixed before the run; and gaps at equal numbers of them."""
+        lines = []
+        ahead = [one for one in self.mediation if one.gap.low > 0]
+        if ahead:
+            explained = [one for one in ahead if one.alive is not None and _none(one.alive)]
+            names = f" ({', '.join(f'{one.dataset}, {one.width} neurons' for one in explained)})" if explained else ""
+            lines.append(
+                f"By the rule fixed before the run (where all neurons live, the gap lies within ±{EXPLAINED:g} points) "
+                f"dead neurons explain {len(explained)} of the {len(ahead)} gaps that exclude 0{names}."
+            )
+        matched = [one.matched for one in self.mediation if one.matched is not None]
+        if matched:
+            least, most = min(one.mean for one in matched), max(one.mean for one in matched)
+            lines.append(
+                f"Between runs with equally many live neurons the gaps are {least:+.2f} to {most:+.2f} points; "
+                f"{sum(_none(one) for one in matched)} of {len(matched)} lie within ±{EXPLAINED:g} points, and "
+                f"{sum(one.low > 0 or one.high < 0 for one in matched)} exclude 0 (added after the run)."
+            )
+        return lines
 
     def _dead(self, one: Mediation) -> str:
         modes = ", ".join(f"{mode.live} live: {mode.accuracy:.1f}" for mode in one.modes)
@@ -206,6 +230,11 @@ class OrdinaryResult(StudyResult):
             gap=self._interval(gaps, comparisons),
             alive=self._interval(gaps[alive], comparisons) if alive.sum() >= FEWEST else None,
             dead={arm: Interval.from_runs(1 - live[arm] / width, settings.confidence) for arm in ARMS},
+            matched=stratified_difference(
+                *([run.metrics["test"] for run in runs[arm]] for arm in ("soft", "hard")),
+                strata=(live["soft"].tolist(), live["hard"].tolist()),
+                confidence=1 - (1 - settings.confidence) / comparisons,
+            ),
             modes=self._modes(runs, live),
         )
 
@@ -248,3 +277,8 @@ class OrdinaryResult(StudyResult):
         estimate = crossed_mean(table)
         low, high = estimate.interval(1 - (1 - self.settings.confidence) / comparisons)
         return Interval(estimate.mean, low, high, estimate.runs)
+
+
+def _none(gap: Interval) -> bool:
+    """Whether a gap is too small to matter."""
+    return gap.low >= -EXPLAINED and gap.high <= EXPLAINED
