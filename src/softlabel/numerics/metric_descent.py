@@ -23,6 +23,7 @@ INNER_EVALUATIONS = 300  # products with B in one step
 INNER_TOLERANCE = 0.1  # of the largest entry of the projected gradient
 DECREASE = 1e-4  # share of the predicted decrease that a step must reach
 HALVINGS = 6
+STIFFER, FAILURES = 8.0, 3  # after a step that does not descend; times in succession until the end
 
 
 class _Curvature:
@@ -32,6 +33,7 @@ class _Curvature:
         self._product, self._factor = product, 1.0
         self._vectors: list[np.ndarray] = []
         self._signs: list[float] = []
+        self._ratios: list[float] = []  # of measured to known curvature, since the last restart
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
         total = self._factor * self._product(d)
@@ -44,17 +46,26 @@ class _Curvature:
         curvature = float(step @ change)
         if curvature <= 0:
             return
+        known = float(step @ self._product(step))
+        if known > 0:
+            self._ratios.append(curvature / known)
         if len(self._vectors) >= 2 * UPDATES:
-            known = float(step @ self._product(step))
-            if known > 0:
-                self._factor = curvature / known
-            self._vectors, self._signs = [], []
+            self.restart(max(self._ratios, default=self._factor))
         pulled = self(step)
         length = float(step @ pulled)
         if length <= 0:
             return
         self._vectors += [pulled / np.sqrt(length), change / np.sqrt(curvature)]
         self._signs += [-1.0, 1.0]
+
+    def restart(self, factor: float) -> None:
+        """Forget all updates; the known matrix counts this many times."""
+        self._factor = factor
+        self._vectors, self._signs, self._ratios = [], [], []
+
+    def stiffen(self) -> None:
+        """Start again with shorter steps."""
+        self.restart(STIFFER * max([self._factor, *self._ratios]))
 
 
 def minimize_in_metric(
@@ -67,7 +78,7 @@ def minimize_in_metric(
     """
     curvature, q = _Curvature(product), initial
     value, gradient = objective(q)
-    count = 1
+    count, failures = 1, 0
     while count < evaluations and not done():
         direction = _model_minimum(curvature, q, gradient) - q
         predicted = float(gradient @ direction)
@@ -82,7 +93,12 @@ def minimize_in_metric(
                 break
             share /= 2
         else:
-            return
+            failures += 1
+            if failures > FAILURES:
+                return
+            curvature.stiffen()
+            continue
+        failures = 0
         curvature.update(new - q, new_gradient - gradient)
         q, value, gradient = new, new_value, new_gradient
 
