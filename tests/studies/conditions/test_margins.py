@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softlabel.lab import StageResults
-from softlabel.studies.conditions import Condition, ConditionsSettings, MarginSearch
+from softlabel.studies.conditions import Condition, ConditionsSettings, MarginsOfRows
 from softlabel.studies.conditions.margins import (
     CERTIFY,
     CertifiedMargin,
@@ -22,7 +22,7 @@ from softlabel.theory.margin import margin
 
 def settings(**changes) -> ConditionsSettings:
     conditions = [Condition(name=f"{rows} rows", data="digits", rows=rows, radius=25.0) for rows in (30, 60, 600)]
-    search = MarginSearch(most_rows=60, runs=2, work_limit=1e8)
+    search = MarginsOfRows(most_rows=60, runs=2, work_limit=1e8)
     return ConditionsSettings(**{"conditions": conditions, "recipe": PGD, "runs": 3, "margins": search} | changes)
 
 

@@ -14,8 +14,8 @@ from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.teacher import (
     LEAST_PAIRS,
     KnownMeans,
-    PlainCertificate,
-    RestCertificate,
+    PlainBounds,
+    RestBounds,
     observe_alignment,
     teacher_margin,
 )
@@ -58,9 +58,9 @@ def known_means(x, y, q):
 def certify(x, y, q, smoothing, seed=3, by_rest=False, **settings):
     field, points, rounding = field_of(x, y, q, smoothing), torch.from_numpy(x), Rounding(*x.shape, 1.0)
     certificate = (
-        RestCertificate(field, points, y, rounding, known_means(x, y, q))
+        RestBounds(field, points, y, rounding, known_means(x, y, q))
         if by_rest
-        else PlainCertificate(field, points, y, rounding)
+        else PlainBounds(field, points, y, rounding)
     )
     return teacher_margin(certificate, Directions(x.shape[1], seed), **{"failure": 0.01, "precision": 0.1} | settings)
 

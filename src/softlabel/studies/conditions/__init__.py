@@ -6,7 +6,7 @@ from softlabel.studies.conditions.settings import (
     ConditionRecipe,
     ConditionsSettings,
     ConditionTeacher,
-    MarginSearch,
+    MarginsOfRows,
 )
 from softlabel.studies.conditions.study import ConditionsStudy
 
@@ -18,5 +18,5 @@ __all__ = [
     "ConditionsSettings",
     "ConditionsStudy",
     "Endpoint",
-    "MarginSearch",
+    "MarginsOfRows",
 ]

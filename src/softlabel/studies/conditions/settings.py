@@ -98,7 +98,7 @@ class ConditionRecipe(Settings):
         return self
 
 
-class MarginSearch(Settings):
+class MarginsOfRows(Settings):
     """Which separation margins of training rows are certified.
 
     most_rows       conditions with at most this many rows
@@ -126,7 +126,7 @@ class ConditionsSettings(PaperSettings):
         Number of seeds with which settings are chosen.
     teacher_epochs : int
         Maximum number of epochs of the teachers.
-    margins : MarginSearch or None
+    margins : MarginsOfRows or None
         Separation margins that are certified beside the training; conditions with two classes only.
     runs, seed : int
         Number of seeds of the test, and the first of them.
@@ -141,7 +141,7 @@ class ConditionsSettings(PaperSettings):
     recipe: ConditionRecipe
     tuning_seeds: int = Field(default=3, ge=1)
     teacher_epochs: int = Field(default=12, ge=1)
-    margins: MarginSearch | None = None
+    margins: MarginsOfRows | None = None
     equivalence: float = Field(default=0.5, ge=0)
 
     @model_validator(mode="after")

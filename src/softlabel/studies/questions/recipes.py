@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from softlabel.studies.conditions import Condition, ConditionRecipe, ConditionsSettings, MarginSearch
+from softlabel.studies.conditions import Condition, ConditionRecipe, ConditionsSettings, MarginsOfRows
 from softlabel.studies.paper_settings import learning_rates
 
 PGD = ConditionRecipe(
@@ -28,7 +28,7 @@ def presets(
     recipe: ConditionRecipe,
     conditions: Callable[[bool], Sequence[Condition]],
     runs: int = 20,
-    margins: Mapping[str, MarginSearch] | None = None,
+    margins: Mapping[str, MarginsOfRows] | None = None,
 ) -> dict[str, ConditionsSettings]:
     """The presets of a study; `conditions(True)` are those of the quick one: few seeds, short trainings."""
     short = recipe.model_copy(update={"iterations": 600, "checks": 6})

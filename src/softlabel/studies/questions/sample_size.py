@@ -8,7 +8,7 @@ from softlabel.studies.conditions import (
     ConditionsSettings,
     ConditionsStudy,
     Endpoint,
-    MarginSearch,
+    MarginsOfRows,
 )
 from softlabel.studies.conditions.margins import margin_exponent
 from softlabel.studies.questions.recipes import PGD, presets, trend
@@ -16,9 +16,9 @@ from softlabel.theory import bounds
 
 ROWS = (500, 2000, 8000, 30_000, 60_000)
 MARGINS = {
-    "quick": MarginSearch(most_rows=2000, runs=1, work_limit=2e11),
-    "standard": MarginSearch(most_rows=8000),
-    "paper": MarginSearch(most_rows=60_000, work_limit=1e14),
+    "quick": MarginsOfRows(most_rows=2000, runs=1, work_limit=2e11),
+    "standard": MarginsOfRows(most_rows=8000),
+    "paper": MarginsOfRows(most_rows=60_000, work_limit=1e14),
 }
 GAMMA, EPSILON = 0.03, 0.1  # of the bounds beside the measurements
 

@@ -44,7 +44,7 @@ from softlabel.theory.margin.result import Margin, MarginProgress
 from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from softlabel.theory.margin.teacher import teacher_margin
-from softlabel.theory.margin.teacher_search import TEACHER_ENDS, TeacherChoice, TeacherSearch, smoothings_for
+from softlabel.theory.margin.teacher_search import TEACHER_ENDS, ChosenTeacher, TeacherSearch, smoothings_for
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
 REPLICATES = 6
@@ -290,7 +290,7 @@ class _Search:
     def _result(
         self,
         kernel: KernelMargin,
-        teacher: TeacherChoice,
+        teacher: ChosenTeacher,
         teacher_lower: float,
         margins: np.ndarray,
         errors: np.ndarray,

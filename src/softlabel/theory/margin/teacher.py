@@ -129,7 +129,7 @@ def observe_alignment(
     return torch.cat(lengths, dim=1)
 
 
-class Certificate(ABC):
+class TeacherBounds(ABC):
     """Bounds on y_i z_i of points from fresh directions; `points` are those that are still bounded."""
 
     def __init__(self, field: TeacherField, x: Tensor, y: np.ndarray, rounding: Rounding) -> None:
@@ -166,7 +166,7 @@ class Certificate(ABC):
         self.points, self.signs, self.norms = self.points[chosen], self.signs[chosen], self.norms[columns]
 
 
-class PlainCertificate(Certificate):
+class PlainBounds(TeacherBounds):
     """By the means of y_i⟨v, φ_i⟩ themselves.
 
     One direction of each pair ±z is active for x_i, so the pair's mean of ⟨v, φ_i⟩ is ½⟨v(±z), x_i⟩, in an interval of
@@ -203,7 +203,7 @@ class PlainCertificate(Certificate):
         self._mean.keep(columns)
 
 
-class RestCertificate(Certificate):
+class RestBounds(TeacherBounds):
     """By (Aq)_i, which is `known`, and the means of y_i⟨w', φ_i⟩, w' the rest of G/s beyond ‖G‖ = s."""
 
     def __init__(self, field: TeacherField, x: Tensor, y: np.ndarray, rounding: Rounding, known: "KnownMeans") -> None:
@@ -268,7 +268,7 @@ def cut_for(square: float, smoothing: float) -> float:
 
 
 def teacher_margin(
-    certificate: Certificate,
+    certificate: TeacherBounds,
     directions: Directions,
     *,
     failure: float,
@@ -311,5 +311,5 @@ def _aligned(field: TeacherField, here: Tensor, opposite: Tensor, active: Tensor
     return torch.where(active, field.bounded(here) @ x.t(), field.bounded(opposite) @ x.t()).mul_(0.5)
 
 
-def _block(field: TeacherField, x: Tensor) -> int:
+def _block(field: Field, x: Tensor) -> int:
     return max(16, BLOCK_NUMBERS // (len(x) + len(field.points) + 4 * x.shape[1]))

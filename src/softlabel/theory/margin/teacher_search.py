@@ -27,10 +27,10 @@ from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.sample import draw_pairs
 from softlabel.theory.margin.teacher import (
     LENGTH_SHARE,
-    Certificate,
     KnownMeans,
-    PlainCertificate,
-    RestCertificate,
+    PlainBounds,
+    RestBounds,
+    TeacherBounds,
     TeacherField,
     cut_for,
     observe_alignment,
@@ -69,7 +69,7 @@ def even_directions(pairs: int, columns: int, seed: int) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class TeacherChoice:
+class ChosenTeacher:
     """A q and an s, the margin that a certificate may prove for them, and which: by the rest, or plainly."""
 
     q: np.ndarray
@@ -98,7 +98,7 @@ class TeacherSearch:
         looked_at = limits.affordable(LOOK, operations, lambda: operations / 1e10)
         self.pairs = _power_of_two(min(max(looked_at, CHOOSING[0]), CHOOSING[1]))
         self.directions = even_directions(self.pairs, points.shape[1], seed)
-        self.best: TeacherChoice | None = None
+        self.best: ChosenTeacher | None = None
         self._reaches: dict[float, float] = {}  # of plain certificates, for a point in the middle, by smoothing
 
     @property
@@ -127,7 +127,7 @@ class TeacherSearch:
             self._reaches[smoothing] = float(np.median(reach))
             for by_rest, value in ((False, prospect.smallest(reach)), (True, prospect.smallest(prospect.rest_reach()))):
                 if value > self.prospect:
-                    self.best = TeacherChoice(q, smoothing, value, by_rest)
+                    self.best = ChosenTeacher(q, smoothing, value, by_rest)
 
     def improve(self, initial: np.ndarray, pairs: int, upper: float, metric_of: MetricOf) -> None:
         """Optimize q from `initial` on samples of `pairs` pairs of directions and more, each four times as large."""
@@ -155,14 +155,14 @@ class TeacherSearch:
         best = [] if self.best is None or self.best.smoothing in hopeful else [self.best.smoothing]
         return [*best, *hopeful] or small
 
-    def certificate(self, rounding: Rounding) -> Certificate:
+    def certificate(self, rounding: Rounding) -> TeacherBounds:
         """The certificate of the best teacher, for all points."""
         assert self.best is not None
         field = TeacherField(*carrying(self.points, self.y, self.best.q), self.best.smoothing)
         if not self.best.by_rest:
-            return PlainCertificate(field, self.points, self.y, rounding)
+            return PlainBounds(field, self.points, self.y, rounding)
         pull = labeled_product(self.rows, self.y, self.best.q)
-        return RestCertificate(field, self.points, self.y, rounding, KnownMeans(pull, float(self.best.q @ pull)))
+        return RestBounds(field, self.points, self.y, rounding, KnownMeans(pull, float(self.best.q @ pull)))
 
 
 @dataclass(frozen=True, eq=False)
