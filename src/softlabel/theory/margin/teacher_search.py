@@ -79,7 +79,7 @@ class ChosenTeacher:
 
 
 class TeacherSearch:
-    """The best teacher so far; `rounding` and `failure` are those of the certificate."""
+    """The best teacher so far; `failure` is the failure probability of its certificate."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class TeacherSearch:
             reach = prospect.plain_reach()
             self._reaches[smoothing] = float(np.median(reach))
             for by_rest, value in ((False, prospect.smallest(reach)), (True, prospect.smallest(prospect.rest_reach()))):
-                if value > self.prospect:
+                if self.best is None or value > self.prospect:
                     self.best = ChosenTeacher(q, smoothing, value, by_rest)
 
     def improve(self, initial: np.ndarray, pairs: int, upper: float, metric_of: MetricOf) -> None:
