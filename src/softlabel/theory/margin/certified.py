@@ -136,6 +136,7 @@ class _Search:
         self.lower, self.upper = 0.0, float(norms.min()) / 2
         self.history: list[MarginProgress] = []
         self.samples_drawn = 0
+        self.replicates = REPLICATES if len(x) <= LARGE else FEWEST
         self.rounding = Rounding(len(x), x.shape[1], float(norms.max()))
 
     def run(self, rtol: float) -> Margin:
@@ -176,8 +177,7 @@ class _Search:
             q = solve_teacher(
                 rows, points, self.y, working, q, directions, self.upper / 16, rtol / 10, ended, self._metric_of
             )
-            metric = self._metric_of(np.union1d(working, np.flatnonzero(q)))
-        tolerance = rtol / 12 if len(self.x) <= LARGE else rtol / 2.5
+        tolerance = rtol / 12 if len(self.x) <= LARGE else rtol / 5
         for level in itertools.count(1):
             failure = 2 * self.failure / 3 / 2**level / 3  # of each of this level's three statements
             field = Field(*carrying(points, self.y, q))
@@ -191,14 +191,14 @@ class _Search:
                 stop=ended,
             )
             self._tighten(upper=bound.upper)
-            samples = self._samples(points, working, q, pairs, tolerance, ended, metric)
+            samples = self._samples(points, working, q, pairs, tolerance, ended)
             if samples:
                 q = np.mean([sample.q for sample in samples], axis=0)
             if len(samples) >= FEWEST:
                 gap = _mean_upper([sample.gap for sample in samples], failure)
                 self._tighten(lower=bound.lower - gap - self.rounding.sample(len(self.x), 2 * pairs))
             self._report(f"{len(samples)} samples of {2 * pairs:,} directions")
-            if self.upper - self.lower <= rtol * self.upper or len(samples) < REPLICATES or ended():
+            if self.upper - self.lower <= rtol * self.upper or len(samples) < self.replicates or ended():
                 break
             pairs *= 2
         return q, pairs
@@ -241,16 +241,15 @@ class _Search:
         pairs: int,
         tolerance: float,
         stop: SearchStage,
-        metric: KernelMetric | None,
     ) -> list[Replicate]:
         """Independent samples of `pairs` pairs, each solved from `initial`; as many as the limits allow."""
         samples: list[Replicate] = []
-        for _ in range(REPLICATES):
+        for _ in range(self.replicates):
             if stop():
                 break
             directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 2 + self.samples_drawn), points.dtype)
             self.samples_drawn += 1
-            sample = solve_replicate(points, self.y, working, initial, directions, tolerance, stop, metric)
+            sample = solve_replicate(points, self.y, working, initial, directions, tolerance, stop, self._metric_of)
             if stop():  # interrupted: its gap would reflect the limit, not the sample
                 break
             samples.append(sample)
@@ -362,7 +361,7 @@ class _LastMetric:
         self._metric: KernelMetric | None = None
 
     def __call__(self, chosen: np.ndarray) -> KernelMetric | None:
-        if self._metric is None or not np.array_equal(self._metric.base, chosen):
+        if self._metric is None or not np.array_equal(self._metric.chosen, chosen):
             self._metric = None  # frees its memory
             self._metric = kernel_metric(self.rows, self.y, chosen, self.stop)
         return self._metric

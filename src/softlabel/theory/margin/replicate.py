@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from softlabel.theory.kernel import KernelRows
+from softlabel.theory.margin.fresh import Field
 from softlabel.theory.margin.kernel_margin import labeled_product
 from softlabel.theory.margin.limits import Limits, SearchStage
 from softlabel.theory.margin.metric import KernelMetric
@@ -25,6 +26,7 @@ from softlabel.theory.margin.sample import (
     SampleProblem,
     draw_pairs,
     evaluation_operations,
+    smoothed,
     solve_sample,
     solve_smoothed,
 )
@@ -36,7 +38,8 @@ SOLVING = torch.float32
 SAFE = 32  # times the least smoothing: float32 suffices to search
 LEAST_SMOOTHING = ROUNDING * torch.finfo(SOLVING).eps
 FEWEST_PAIRS = 64
-BLOCK = 8192  # points of one evaluation
+BLOCK, DIRECTIONS = 8192, 2048  # points, and pairs of directions, of one product
+MANY, SPARE = 5000, 1.4  # with more points in the working set, it has this many times those that carry q
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +58,11 @@ def solve_replicate(
     directions: Tensor,
     tolerance: float,
     stop: SearchStage,
-    metric: KernelMetric | None = None,
+    metric_of: MetricOf = lambda chosen: None,
 ) -> Replicate:
     """Solve the sample of `directions` from `initial` (n,) until its bounds are tolerance·upper apart, or to the limit.
 
-    points (n, d) and directions are float64. `metric` is A of the points that may carry q, if it is known.
+    points (n, d) and directions are float64. `metric_of` knows A of chosen points, or not.
     """
     signs = torch.from_numpy(y)
     chosen, inside = np.union1d(working, np.flatnonzero(initial)), initial
@@ -67,17 +70,27 @@ def solve_replicate(
     exact = SampleProblem(points[carrying], signs[carrying], directions, spend=stop.spend)
     initial_value = exact.evaluate(initial[carrying.numpy()]).value
     while True:
-        problem = _part(points, signs, chosen, directions, stop, metric)
+        problem = _part(points, signs, chosen, directions, stop, metric_of(chosen))
         solution = solve_sample(problem, inside[chosen], tolerance=tolerance, evaluations=EVALUATIONS, stop=stop)
         q, dual = np.zeros(len(points)), np.zeros(len(points))
         q[chosen], dual[chosen] = solution.q, solution.dual
         smoothing = max(solution.smoothing, LEAST_SMOOTHING)
-        functional = functional_everywhere(points, signs, directions, dual, smoothing, stop)
-        lower = float(functional.min())
-        violating = np.setdiff1d(np.flatnonzero(functional < solution.lower), chosen)
-        if len(violating) == 0 or lower >= solution.lower - tolerance * solution.upper or stop():
-            return Replicate(q, initial_value - lower)
-        chosen, inside = np.union1d(chosen, violating), q
+        about = functional_everywhere(points, signs, directions, dual, smoothing, stop, SOLVING)
+        violating = np.setdiff1d(np.flatnonzero(about < solution.lower), chosen)
+        if len(violating) == 0 or about.min() >= solution.lower - tolerance * solution.upper or stop():
+            lower = functional_everywhere(points, signs, directions, dual, smoothing, stop).min()
+            return Replicate(q, initial_value - float(lower))
+        chosen, inside = _next_working(chosen, violating, q, about), q
+
+
+def _next_working(chosen: np.ndarray, violating: np.ndarray, q: np.ndarray, functional: np.ndarray) -> np.ndarray:
+    """The chosen and the violating points; of many, those that carry q, those that violate, and those near."""
+    both = np.union1d(chosen, violating)
+    if len(both) < MANY:
+        return both
+    carrying = np.flatnonzero(q)
+    near = np.argsort(functional)[: int(SPARE * len(carrying))]
+    return np.union1d(np.union1d(carrying, violating), near)
 
 
 def solve_teacher(
@@ -135,25 +148,38 @@ def _part(
         signs[part].to(dtype),
         directions.to(dtype),
         spend=stop.spend,
-        metric=None if metric is None else metric.on(chosen, stop),
+        metric=metric,
         controlled=controlled,
     )
 
 
 def functional_everywhere(
-    points: Tensor, signs: Tensor, directions: Tensor, q: np.ndarray, smoothing: float, stop: SearchStage
+    points: Tensor,
+    signs: Tensor,
+    directions: Tensor,
+    q: np.ndarray,
+    smoothing: float,
+    stop: SearchStage,
+    dtype: torch.dtype = torch.float64,
 ) -> np.ndarray:
-    """y_i E⟨v, φ_i⟩ on the sample for every point, in blocks of points."""
-    total = np.zeros(len(points))
+    """y_i E⟨v, φ_i⟩ on the sample for every point, in blocks of points and directions."""
     carried = np.flatnonzero(q)
-    support = torch.from_numpy(carried)
+    support, weights = torch.from_numpy(carried), torch.from_numpy(q[carried] / q.sum()) * signs[carried]
+    field = Field(points[support].to(dtype), weights.to(dtype))
+    stop.spend(len(directions) * (field.operations + 4.0 * points.numel() + 5 * len(points)))
+    differences, opposite = [], torch.zeros(points.shape[1], dtype=dtype)
+    for z in directions.split(DIRECTIONS):
+        here, there = (smoothed(side, smoothing)[0] for side in field.both_ways(z.to(dtype)))
+        differences.append(here - there)
+        opposite += there.sum(0)
+    total = np.zeros(len(points))
     for part in torch.arange(len(points)).split(BLOCK):
-        joined = torch.cat([points[support], points[part]])
-        labels = torch.cat([signs[support], signs[part]])
-        weights = np.concatenate([q[carried], np.zeros(len(part))])
-        problem = SampleProblem(joined, labels, directions, spend=stop.spend)
-        total[part.numpy()] = problem.evaluate(weights, smoothing).functional[len(carried) :]
-    return total
+        x = points[part].to(dtype)
+        pulled = opposite.expand(len(x), -1).clone()
+        for z, difference in zip(directions.split(DIRECTIONS), differences, strict=True):
+            pulled.addmm_((x @ z.to(dtype).t() > 0).to(dtype), difference)
+        total[part.numpy()] = (signs[part] * (pulled * x).sum(1)).double().numpy()
+    return total / (2 * len(directions))
 
 
 def affordable_pairs(

@@ -30,7 +30,7 @@ from torch import Tensor
 
 from softlabel.numerics import minimize_in_metric, minimize_nonnegative, threads_for
 from softlabel.theory.margin.limits import ROW, UNLIMITED, SearchStage
-from softlabel.theory.margin.metric import ChosenMetric
+from softlabel.theory.margin.metric import KernelMetric
 
 BLOCK = 2048
 MASK_BYTES = 2 << 30
@@ -83,10 +83,10 @@ class SampleProblem:
         directions: Tensor,
         single: bool = False,
         spend: Callable[[float], None] = lambda operations: None,
-        metric: ChosenMetric | None = None,
+        metric: KernelMetric | None = None,
         controlled: bool = False,
     ) -> None:
-        assert not controlled or (metric is not None and metric.complete and not single)
+        assert not controlled or (metric is not None and not single)
         self.x, self.y, self.single, self.spend, self.metric, self.controlled = x, y, single, spend, metric, controlled
         self.pairs = len(directions)
         self.operations = evaluation_operations(len(directions), *x.shape) * (1.5 if controlled else 1)
@@ -294,6 +294,6 @@ class _Descent:
         minimize_nonnegative(objective, self.latest / scale**2, done=done, evaluations=left)
 
 
-def _smoothed_product(metric: ChosenMetric, smoothing: float) -> Callable[[np.ndarray], np.ndarray]:
+def _smoothed_product(metric: KernelMetric, smoothing: float) -> Callable[[np.ndarray], np.ndarray]:
     """About the Hessian of ½F_s²: A and, for h_s as well as for √(r² + s²), a part s² along Σq."""
     return lambda vector: metric(vector) + smoothing**2 * float(vector.sum())
