@@ -1,6 +1,7 @@
 """Pages of verdict and plan in a real browser: the answer comes first, and on a phone nothing is cut off."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH (make test installs it where it can)")
 TOY = Toy(rows=600, sharp=4.0)
 QUICK = {"epochs": 3, "batch_size": 64}
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 SIZES = {"laptop": (1280, 900), "phone": (390, 844)}
 CUT_OFF = """
     [...document.querySelectorAll("h1, h2, p, li, figure, figcaption, details, pre, .wide, .plot, .plot svg")]
@@ -54,4 +56,19 @@ def test_the_answer_is_on_the_first_screen(browser, reports, name):
     picture = page.locator("#chart-answer").bounding_box()
     assert lead["y"] + lead["height"] <= picture["y"] + 1
     assert picture["y"] + picture["height"] <= 900
+    page.close()
+
+
+def test_figures_keep_their_height_when_the_window_changes(browser):
+    """A chart with one panel lost its height when the window was resized, and the text below ran over it."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((RESULTS / "table1" / "report.html").as_uri())
+    page.wait_for_selector("#chart-gap-by-radius .main-svg")
+    heights = """[...document.querySelectorAll(".plot")].map((plot) =>
+        [plot.getBoundingClientRect().height, plot.querySelector(".svg-container").getBoundingClientRect().height])"""
+    before = page.evaluate(heights)
+    page.set_viewport_size({"width": 1200, "height": 2500})
+    page.wait_for_timeout(500)
+    assert page.evaluate(heights) == before
+    assert all(outer == inner > 300 for outer, inner in before)
     page.close()
