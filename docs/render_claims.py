@@ -9,12 +9,13 @@ HEAD = """# Claims
 
 This page lists every numbered claim of both papers, its verdict, and what checks it: tests of this repository, by their
 path in `tests/`, or a study that you can run. A claim that is *corrected* is wrong or empty as printed and right with
-the change named. The page is generated from `docs/papers/claims.toml` by `python docs/render_claims.py`.
+the change named. Questions that the papers leave open follow, each with the study that asks it. The page is generated from `docs/papers/claims.toml` by `python docs/render_claims.py`.
 
 """
 NAMES = {
     "Mandal": "Mandal, Lin and Srikant",
     "Rahbar": "Rahbar, Panahi, Bhattacharyya, Dubhashi and Haghir Chehreghani",
+    "Open": "Questions that the papers leave open",
 }
 
 
@@ -27,7 +28,8 @@ def render(claims: list[dict]) -> str:
     parts = [HEAD]
     for paper, authors in NAMES.items():
         rows = [claim for claim in claims if claim["paper"] == paper]
-        parts.append(f"## {authors}\n\n| claim | what the paper says | verdict |\n| --- | --- | --- |\n")
+        columns = "about | question" if paper == "Open" else "claim | what the paper says"
+        parts.append(f"## {authors}\n\n| {columns} | verdict |\n| --- | --- | --- |\n")
         parts += [f"| [{row['where']}](#{_target(row)}) | {row['says']} | **{row['verdict']}** |\n" for row in rows]
         parts += [_section(row) for row in rows]
         parts.append("\n")

@@ -10,6 +10,7 @@ from softlabel.studies.registry import PAPER_STUDIES
 
 HERE = Path(__file__).parents[1]
 VERDICTS = {"holds", "holds partly", "fails", "corrected", "open"}
+ANSWERS = {"answered", "undecided"}  # of questions that the papers leave open
 
 
 def _renderer():
@@ -40,7 +41,7 @@ def exists(check: str) -> bool:
 def test_every_claim_is_complete_and_its_checks_exist(claim):
     assert set(claim) == {"paper", "where", "says", "checks", "verdict", "comment"}
     assert claim["paper"] in RENDERER.NAMES
-    assert claim["verdict"] in VERDICTS
+    assert claim["verdict"] in (ANSWERS if claim["paper"] == "Open" else VERDICTS)
     missing = [check for check in claim["checks"] if not exists(check)]
     assert missing == []
     if claim["verdict"] != "open":

@@ -42,10 +42,10 @@ class InitializationStudy(ConditionsStudy):
         """The primary endpoint in words."""
         other, ball = result.primary, [row for row in result.rows if row.condition.radius is not None]
         wins = sum(row.verdict == "soft wins" for row in ball)
-        depends = "depends on it" if other.low > 0 or other.high < 0 else "is not shown to depend on it"
+        depends = "depends on them" if other.low > 0 or other.high < 0 else "is not shown to depend on them"
         return (
-            f"On a small ball soft labels win with {wins} of {len(ball)} initializations, and the gap {depends}: other "
-            f"initializations than the symmetric one change it by {other:+.2f} points."
+            f"On a small ball soft labels win with {wins} of {len(ball)} initializations; the size of the gap "
+            f"{depends}: other initializations than the symmetric one change it by {other:+.2f} points."
         )
 
 
