@@ -9,7 +9,8 @@ HEAD = """# Claims
 
 This page lists every numbered claim of both papers, its verdict, and what checks it: tests of this repository, by their
 path in `tests/`, or a study that you can run. A claim that is *corrected* is wrong or empty as printed and right with
-the change named. Questions that the papers leave open follow, each with the study that asks it. The page is generated from `docs/papers/claims.toml` by `python docs/render_claims.py`.
+the change named. Questions that the papers leave open follow, each with the study that asks it. The page is generated
+from `docs/papers/claims.toml` by `python docs/render_claims.py`.
 
 """
 NAMES = {
