@@ -44,7 +44,13 @@ from softlabel.theory.margin.result import Margin, MarginProgress
 from softlabel.theory.margin.rounding import Rounding
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from softlabel.theory.margin.teacher import teacher_margin
-from softlabel.theory.margin.teacher_search import TEACHER_ENDS, ChosenTeacher, TeacherSearch, smoothings_for
+from softlabel.theory.margin.teacher_search import (
+    TEACHER_ENDS,
+    TEACHER_TIMES,
+    ChosenTeacher,
+    TeacherSearch,
+    smoothings_for,
+)
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
 REPLICATES = 6
@@ -157,7 +163,7 @@ class _Search:
             Directions(points.shape[1], _seed(self.seed, 10**6 + 2)),
             failure=self.failure / 3,
             precision=rtol,
-            stop=self.limits.for_a_while(TEACHER_ENDS),
+            stop=self.limits.for_a_while(TEACHER_ENDS, TEACHER_TIMES),
         )
         self._tighten(lower=max(teacher_lower, kernel.floor))
         assert search.best is not None

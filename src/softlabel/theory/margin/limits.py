@@ -57,12 +57,12 @@ class Limits:
         """The stage that ends when this share of a limit is used."""
         return SearchStage(self, share * self.work, share * self.seconds)
 
-    def for_a_while(self, share: float) -> "SearchStage":
-        """The stage that may use half as much as was used until now, within this share of the limits."""
-        work = min(1.5 * self.spent + GRACE_WORK, share * self.work)
+    def for_a_while(self, share: float, times: float = 0.5) -> "SearchStage":
+        """The stage that may use so many times what was used until now, within this share of the limits."""
+        work = min((1 + times) * self.spent + GRACE_WORK, share * self.work)
         if math.isinf(self.seconds):
             return SearchStage(self, work, math.inf)
-        return SearchStage(self, work, min(1.5 * self.elapsed + GRACE_SECONDS, share * self.seconds))
+        return SearchStage(self, work, min((1 + times) * self.elapsed + GRACE_SECONDS, share * self.seconds))
 
     def affordable(self, share: float, operations: float, measure: Callable[[], float]) -> float:
         """How often work of `operations` operations fits into this share of the limits.

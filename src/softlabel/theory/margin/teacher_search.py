@@ -38,7 +38,7 @@ from softlabel.theory.margin.teacher import (
 
 SMOOTHING = (1 / 4, 1 / 16)  # s as shares of the upper end of γ*
 LARGE_SMOOTHING = (2.0, 1.5, 1.25, 1.0)
-TEACHER_ENDS = 0.9  # share of the limits at which the certificate ends
+TEACHER_ENDS, TEACHER_TIMES = 0.9, 2.0  # share of the limits, and times the work before, of the certificate
 CHOOSING = 4096, 65536  # pairs of directions that compare candidates, fewest and most
 LARGEST = 1 << 19  # pairs of directions of a sample
 TOLERANCE = 2e-3
@@ -118,7 +118,7 @@ class TeacherSearch:
         spent, began = self.limits.spent, time.perf_counter()
         lengths = observe_alignment(field, InOrder(self.directions), x, signs, means, self.pairs, ended)
         speed = (time.perf_counter() - began) / (self.limits.spent - spent)
-        left = self.limits.for_a_while(TEACHER_ENDS).left(speed)
+        left = self.limits.for_a_while(TEACHER_ENDS, TEACHER_TIMES).left(speed)
         norms = torch.linalg.vector_norm(x, dim=1).numpy()
         known = KnownMeans(pull[near], float(q @ pull))
         for smoothing, mean in means.items():
