@@ -143,6 +143,17 @@ def test_mean_norm_where_rare_directions_hold_all_of_it():
         assert result.lower <= truth <= result.upper
 
 
+def test_mean_norm_where_rounding_makes_the_second_moment_negative():
+    """Points that nearly cancel: qᵀAq is below the rounding errors of its terms."""
+    angles = np.array([0.0, 1e-9, np.pi, np.pi + 1e-9])
+    x, y = np.column_stack([np.cos(angles), np.sin(angles)]), np.array([1.0, -1, -1, 1])
+    z, shares = arcs(x)
+    truth = float(shares @ norm_of_g(x, y, np.full(4, 0.25), z))
+    for square in (-1e-17, 0.0):
+        result = bounds_of(x, y, np.full(4, 0.25), square=square, stop=Limits(work=1e7).until(1.0))
+        assert result.lower <= truth <= result.upper
+
+
 def test_mean_norm_ends_on_request():
     x, y = random_points(10, 3, 3)
     stop = Limits(work=1e6).until(0.0)

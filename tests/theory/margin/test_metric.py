@@ -8,7 +8,7 @@ from softlabel.theory.kernel import KernelRows, kernel_matrix
 from softlabel.theory.margin import margin, replicate
 from softlabel.theory.margin import metric as module
 from softlabel.theory.margin.limits import UNLIMITED, Limits
-from softlabel.theory.margin.metric import KernelMetric, kernel_metric
+from softlabel.theory.margin.metric import KernelMetric, LastMetric
 from softlabel.theory.margin.replicate import solve_replicate, solve_teacher
 from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
 from tests.theory.margin.problems import digits, random_points
@@ -29,9 +29,19 @@ def test_products_are_those_of_the_labeled_kernel(monkeypatch):
 
 def test_small_and_very_large_problems_have_none():
     x, y = digits(40)
-    rows = KernelRows.from_inputs(x, torch.float64)
-    assert kernel_metric(rows, y, np.arange(40), UNLIMITED) is None
-    assert kernel_metric(rows, y, np.arange(module.MOST_POINTS + 1), UNLIMITED) is None
+    last = LastMetric(KernelRows.from_inputs(x, torch.float64), y, UNLIMITED)
+    assert last(np.arange(40)) is None
+    assert last(np.arange(module.MOST_POINTS + 1)) is None
+
+
+def test_the_last_metric_is_kept(monkeypatch):
+    monkeypatch.setattr(module, "FEWEST_POINTS", 3)
+    x, y = digits(20)
+    last = LastMetric(KernelRows.from_inputs(x, torch.float64), y, UNLIMITED)
+    first = last(np.arange(5))
+    assert first is not None
+    assert last(np.arange(5)) is first
+    assert len(last(np.arange(6)).chosen) == 6
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.01, 0.1])

@@ -41,15 +41,7 @@ class ConditionCell(Settings):
 
 def teacher_cell(condition: Condition, seed: int) -> ConditionTeacherCell:
     """The teacher of a condition, without what does not concern teachers: conditions may share it."""
-    plain = Condition(
-        name="",
-        data=condition.data,
-        task=condition.task,
-        leave_out=condition.leave_out,
-        rows=condition.rows,
-        label_noise=condition.label_noise,
-        teacher=condition.teacher,
-    )
+    plain = condition.rows_only.model_copy(update={"teacher": condition.teacher})
     return ConditionTeacherCell(condition=plain, seed=seed)
 
 

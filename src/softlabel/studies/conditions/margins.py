@@ -43,9 +43,7 @@ class CertifiedMargin:
 
 def margin_cell(condition: Condition, seed: int) -> MarginCell:
     """The cell of a condition and a seed."""
-    plain = Condition(name="", data=condition.data, task=condition.task, leave_out=condition.leave_out,
-                      rows=condition.rows, label_noise=condition.label_noise)  # fmt: skip
-    return MarginCell(condition=plain, seed=seed)
+    return MarginCell(condition=condition.rows_only, seed=seed)
 
 
 def margin_bundles(settings: ConditionsSettings, results: StageResults) -> list[Bundle]:

@@ -59,6 +59,12 @@ class Condition(Settings):
     settings_of: str | None = None
 
     @property
+    def rows_only(self) -> "Condition":
+        """What concerns its rows alone: conditions may share teachers and margins."""
+        return Condition(name="", data=self.data, task=self.task, leave_out=self.leave_out, rows=self.rows,
+                         label_noise=self.label_noise)  # fmt: skip
+
+    @property
     def inputs(self) -> tuple[object, ...]:
         """What the training rows depend on: conditions that agree in it can be trained together."""
         return (self.data, self.task, self.leave_out, self.rows, self.label_noise)

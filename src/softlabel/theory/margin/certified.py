@@ -38,7 +38,7 @@ from softlabel.theory.margin.kernel_margin import (
     squared_norm,
 )
 from softlabel.theory.margin.limits import Limits, SearchStage
-from softlabel.theory.margin.metric import KernelMetric, kernel_metric
+from softlabel.theory.margin.metric import LastMetric
 from softlabel.theory.margin.replicate import Replicate, affordable_pairs, solve_replicate, solve_teacher
 from softlabel.theory.margin.result import Margin, MarginProgress
 from softlabel.theory.margin.rounding import Rounding
@@ -153,7 +153,7 @@ class _Search:
         kernel = self._kernel(rows)
         points = rows.directions * rows.norms[:, None]
         working = self._working(kernel)
-        self._metric_of = _LastMetric(rows, self.y, self.limits.until(1.0))
+        self._metric_of = LastMetric(rows, self.y, self.limits.until(1.0))
         q, pairs = self._levels(rows, points, working, kernel.q, rtol)
         self._report("teacher")
         search = self._teacher(rows, points, working, kernel, q, pairs)
@@ -178,7 +178,7 @@ class _Search:
         metric = self._metric_of(np.union1d(working, np.flatnonzero(q)))
         pairs = self._first_pairs(points, working, q, metric is not None)
         if metric is not None:
-            self._report("first q")
+            self._report("first solution")
             directions = draw_pairs(pairs, points.shape[1], _seed(self.seed, 10**6 + 3), points.dtype)
             q = solve_teacher(
                 rows, points, self.y, working, q, directions, self.upper / 16, rtol / 10, ended, self._metric_of
@@ -357,20 +357,6 @@ def init_margin(inputs: Any, y: Any, weights: Any) -> float:
     problem = SampleProblem(torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(directions), single=True)
     solution = solve_sample(problem, np.ones(len(x)), tolerance=1e-4, evaluations=3000)
     return max(0.0, solution.lower)
-
-
-class _LastMetric:
-    """The kernel metric of chosen points; the last one is kept."""
-
-    def __init__(self, rows: KernelRows, y: np.ndarray, stop: SearchStage) -> None:
-        self.rows, self.y, self.stop = rows, y, stop
-        self._metric: KernelMetric | None = None
-
-    def __call__(self, chosen: np.ndarray) -> KernelMetric | None:
-        if self._metric is None or not np.array_equal(self._metric.chosen, chosen):
-            self._metric = None  # frees its memory
-            self._metric = kernel_metric(self.rows, self.y, chosen, self.stop)
-        return self._metric
 
 
 def _mean_upper(values: list[float], failure: float) -> float:

@@ -173,9 +173,10 @@ def mean_norm(
     Means of ‖G‖, min(‖G‖, c) and min(‖G‖², c²) are means of bounded values; the best of the bounds is taken. The bounds
     include rounding errors.
     """
+    square = max(square, 0.0) + rounding.kernel(len(field.points))  # E‖G‖² is not larger
     cut, span = CUT * math.sqrt(square), float(torch.linalg.vector_norm(field.weighted, dim=1).sum()) / 2
     plain, first, second = (BoundedMean(np.array([length])) for length in (span, cut, cut**2))
-    bounds = NormBounds(0.0, 0.0, math.sqrt(square + rounding.kernel(len(field.points))))  # Jensen
+    bounds = NormBounds(0.0, 0.0, math.sqrt(square))  # Jensen
     most = max(64, BLOCK_NUMBERS // (len(field.points) + 4 * field.points.shape[1]))
     for look in itertools.count(1):
         for pairs in blocks_of(FIRST_LOOK << max(0, look - 2), most):
@@ -191,7 +192,7 @@ def mean_norm(
         value, below = float(plain.value[0]), float(first.value[0])
         reach, short = (float(mean.half_length(share)[0]) + error for mean in (plain, first))
         beyond = square - float(second.value[0]) + float(second.half_length(share)[0])
-        beyond += 2 * cut * error + rounding.kernel(len(field.points))
+        beyond += 2 * cut * error
         lower = max(value - reach, below - short)
         upper = min(value + reach, below + short + max(beyond, 0.0) / (2 * cut), bounds.upper)
         bounds = NormBounds(lower, value, upper)

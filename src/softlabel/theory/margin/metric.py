@@ -39,6 +39,19 @@ class KernelMetric:
         return torch.mv(self._gram, torch.from_numpy(vector).float()).double().numpy()
 
 
-def kernel_metric(rows: KernelRows, y: np.ndarray, chosen: np.ndarray, stop: SearchStage) -> KernelMetric | None:
-    """The metric of these points; None where it would not save time, or would need too much memory."""
-    return KernelMetric(rows, y, chosen, stop) if FEWEST_POINTS <= len(chosen) <= MOST_POINTS else None
+class LastMetric:
+    """Returns the metric of chosen points, or None where it would not save time or needs too much memory.
+
+    The last metric is kept, since the same points are often chosen again.
+    """
+
+    def __init__(self, rows: KernelRows, y: np.ndarray, stop: SearchStage) -> None:
+        self._rows, self._y, self._stop = rows, y, stop
+        self._metric: KernelMetric | None = None
+
+    def __call__(self, chosen: np.ndarray) -> KernelMetric | None:
+        if self._metric is None or not np.array_equal(self._metric.chosen, chosen):
+            self._metric = None  # frees its memory
+            if FEWEST_POINTS <= len(chosen) <= MOST_POINTS:
+                self._metric = KernelMetric(self._rows, self._y, chosen, self._stop)
+        return self._metric

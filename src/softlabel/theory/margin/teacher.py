@@ -264,7 +264,7 @@ class KnownMeans:
 
 def cut_for(square: float, smoothing: float) -> float:
     """c: about three times the usual ‖G‖, in units of s."""
-    return max(2.0, 3 * math.sqrt(square) / smoothing)
+    return max(2.0, 3 * math.sqrt(max(square, 0.0)) / smoothing)
 
 
 def teacher_margin(
