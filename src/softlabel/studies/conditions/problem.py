@@ -12,11 +12,12 @@ import numpy as np
 from softlabel.data import Problem, load, split
 from softlabel.errors import require
 from softlabel.networks import Labels, hard_labels
+from softlabel.studies.held_out import known_and_test
 
 if TYPE_CHECKING:
     from softlabel.studies.conditions.settings import Condition
 
-VALIDATION_SHARE, TEST_SHARE = 1 / 6, 0.2
+VALIDATION_SHARE = 1 / 6
 FEWEST = 6  # rows of a class
 NOISE_STREAM, ROWS_SALT = 1, 1_000_003
 
@@ -65,11 +66,8 @@ def _all_rows(data: str, task: str | None, leave_out: tuple[str, ...]) -> tuple[
     problem: Problem
     source, scale = (TABLES[data](), "standard") if data in TABLES else (data, "max")
     problem = load(source, task=task, leave_out=list(leave_out) or None, scale=scale)
-    x, y = problem.full_train.in_unit_ball, problem.full_train.y
-    if problem.official_test:
-        return Rows(x, y), Rows(problem.test.in_unit_ball, problem.test.y), len(problem.classes)
-    kept, cut = split(len(y), (1 - TEST_SHARE, TEST_SHARE), seed=1, stratify=y, salt=0)
-    return Rows(x[kept], y[kept]), Rows(x[cut], y[cut]), len(problem.classes)
+    known, test = known_and_test(problem)
+    return Rows(known.in_unit_ball, known.y), Rows(test.in_unit_ball, test.y), len(problem.classes)
 
 
 def condition_rows(condition: Condition, seed: int) -> ConditionRows:

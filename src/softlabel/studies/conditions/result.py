@@ -22,6 +22,7 @@ from softlabel.report.page import Page
 from softlabel.studies.conditions.cells import ARMS, Arm, ConditionCell, chosen_settings, teacher_cell
 from softlabel.studies.conditions.margins import CertifiedMargin, certified_margins
 from softlabel.studies.conditions.settings import Condition
+from softlabel.studies.held_out import right_rows
 from softlabel.studies.pages import StudyResult
 
 if TYPE_CHECKING:
@@ -175,14 +176,14 @@ class ConditionsResult(StudyResult):
     def correct(self, condition: Condition, arm: Arm) -> np.ndarray:
         """100 where the student of run r is right on test row i, else 0: (runs, rows)."""
         results = [self._tested[condition.name, arm, seed] for seed in self.settings.seeds]
-        return 100.0 * np.stack([_unpacked(result, self._examples(condition)) for result in results])
+        return 100.0 * np.stack([right_rows(result, self._examples(condition)) for result in results])
 
     def _examples(self, condition: Condition) -> int:
         return self._teachers[teacher_cell(condition, self.settings.seed).key].metrics["examples"]
 
     def _teacher(self, condition: Condition) -> Estimate:
         results = [self._teachers[teacher_cell(condition, seed).key] for seed in self.settings.seeds]
-        return crossed_mean(100.0 * np.stack([_unpacked(result, self._examples(condition)) for result in results]))
+        return crossed_mean(100.0 * np.stack([right_rows(result, self._examples(condition)) for result in results]))
 
     def _rows(self) -> list[ConditionRow]:
         settings = self.settings
@@ -243,7 +244,3 @@ def disagreement(table: np.ndarray) -> float:
     """
     runs, right = len(table), (table > 0).sum(0)
     return 100 * float((right * (runs - right)).mean()) / (runs * (runs - 1) / 2)
-
-
-def _unpacked(result: CellResult, examples: int) -> np.ndarray:
-    return np.unpackbits(result.arrays["correct"], count=examples).astype(bool)

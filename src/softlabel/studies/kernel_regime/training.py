@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from softlabel.data import load, split
+from softlabel.data import load
 from softlabel.lab.cells import Bundle, CellArrays, CellResult, Settings, StageResults
 from softlabel.networks.privileged import (
     PrivilegedRun,
@@ -17,6 +17,7 @@ from softlabel.networks.privileged import (
     unit_outputs,
 )
 from softlabel.networks.two_layer import TwoLayer
+from softlabel.studies.held_out import known_and_test
 from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
 from softlabel.theory.alignment import align_kernels, gaussian_kernels, kernel_embedding
 from softlabel.theory.overlap import Spectrum, overlap, top_spectrum
@@ -41,12 +42,7 @@ class RegimeInputs:
 def regime_inputs(settings: KernelRegimeSettings) -> dict[str, RegimeInputs]:
     """The images, and their kernel embedding (learned on the training images only)."""
     problem = load(settings.data, classes=settings.classes, scale="unit")
-    x, y = problem.full_train.in_unit_ball, problem.full_train.signs.astype(np.float64)
-    if problem.official_test:
-        x_test, y_test = problem.test.in_unit_ball, problem.test.signs.astype(np.float64)
-    else:
-        kept, cut = split(len(y), (0.8, 0.2), seed=1, stratify=y, salt=0)
-        x_test, y_test, x, y = x[cut], y[cut], x[kept], y[kept]
+    (x, y), (x_test, y_test) = ((part.in_unit_ball, part.signs.astype(np.float64)) for part in known_and_test(problem))
     if settings.rows is not None and settings.rows < len(x):
         chosen = np.sort(np.random.default_rng(0).permutation(len(x))[: settings.rows])
         x, y = x[chosen], y[chosen]

@@ -9,6 +9,7 @@ import numpy as np
 from softlabel.lab.cells import CellResult, StageResults
 from softlabel.lab.statistics import Interval, crossed_mean, share_interval, stratified_difference
 from softlabel.report.page import Page
+from softlabel.studies.held_out import right_rows
 from softlabel.studies.ordinary.settings import OrdinarySettings, Way
 from softlabel.studies.ordinary.training import OrdinaryCell
 from softlabel.studies.pages import StudyResult
@@ -271,7 +272,7 @@ class OrdinaryResult(StudyResult):
     def _right(self, runs: Sequence[CellResult]) -> np.ndarray:
         """100 where a run is right on a test image, else 0."""
         examples = runs[0].metrics["examples"]
-        return 100.0 * np.stack([np.unpackbits(run.arrays["correct"], count=examples) for run in runs])
+        return 100.0 * np.stack([right_rows(run, examples) for run in runs])
 
     def _interval(self, table: np.ndarray, comparisons: int) -> Interval:
         estimate = crossed_mean(table)

@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from softlabel.data import load, split
+from softlabel.data import load
 from softlabel.lab.cells import Bundle, CellArrays, CellResult, Settings, StageResults
 from softlabel.networks import Labels, Student, TrainingOptions, TwoLayer, train_students
 from softlabel.networks.training_run import Weights
+from softlabel.studies.held_out import known_and_test
 from softlabel.studies.ordinary.settings import OrdinarySettings, Pixels, Way
 
 TEACHER_SEEDS_FROM = 1_000_000
@@ -81,16 +82,12 @@ def _images(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training pixels and classes 0, 1, test pixels and classes; standardized by one mean and one deviation."""
     problem = load(data, task=task, leave_out=list(leave_out) or None, scale="none")
-    x, y = problem.full_train.X, problem.full_train.y
-    if problem.official_test:
-        test, truth = problem.test.X, problem.test.y
-    else:
-        kept, cut = split(len(y), (1 - test_share, test_share), seed=1, stratify=y, salt=0)
-        x, y, test, truth = x[kept], y[kept], x[cut], y[cut]
+    known, test = known_and_test(problem, test_share)
+    x, x_test = known.X, test.X
     if pixels == "standardized":
         mean, deviation = x.mean(), x.std()
-        x, test = (x - mean) / deviation, (test - mean) / deviation
-    return x, y, test, truth
+        x, x_test = (x - mean) / deviation, (x_test - mean) / deviation
+    return x, known.y, x_test, test.y
 
 
 def _images_of(settings: OrdinarySettings, cell: OrdinaryTeacherCell | OrdinaryCell, pixels: Pixels):

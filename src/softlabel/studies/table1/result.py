@@ -20,6 +20,7 @@ from softlabel.lab.statistics import (
     sum_of_independent,
 )
 from softlabel.report.page import Page
+from softlabel.studies.held_out import right_rows
 from softlabel.studies.pages import StudyResult
 from softlabel.studies.table1.cells import ARMS, Arm, Choices, Table1Cell, set_name
 from softlabel.studies.table1.settings import PRIMARY, Protocol, Table1Settings
@@ -251,7 +252,7 @@ class Table1Result(StudyResult):
 
     def _correct(self, cell: Table1Cell) -> np.ndarray:
         """100 where run r is right on test image i, else 0."""
-        return 100.0 * np.stack([_unpacked(result, self._examples(cell.leave_out)) for result in self._results(cell)])
+        return 100.0 * np.stack([right_rows(result, self._examples(cell.leave_out)) for result in self._results(cell)])
 
     def _metric(self, cell: Table1Cell, name: str) -> list[float]:
         return [result.metrics[name] for result in self._results(cell)]
@@ -262,7 +263,7 @@ class Table1Result(StudyResult):
 
     def _teacher(self, leave_out: tuple[int, ...]) -> Estimate:
         runs = [
-            _unpacked(result, result.metrics["examples"])
+            right_rows(result, result.metrics["examples"])
             for cell, result in self._teachers
             if cell.leave_out == leave_out and cell.seed in self.settings.seeds
         ]
@@ -298,7 +299,3 @@ class Table1Result(StudyResult):
                 by_radius[cell.radius] = max(mean, by_radius.get(cell.radius, -math.inf))
         names = ["hard", *(f"soft, T = {temperature:g}" for temperature in protocol.temperatures)]
         return {name: {radius: best[name][radius] for radius in protocol.all_radii} for name in names}
-
-
-def _unpacked(result: CellResult, examples: int) -> np.ndarray:
-    return np.unpackbits(result.arrays["correct"], count=examples).astype(bool)

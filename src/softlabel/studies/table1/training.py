@@ -20,6 +20,7 @@ from softlabel.networks import (
     train_students,
 )
 from softlabel.networks.initialization import draw_weights
+from softlabel.studies.held_out import known_and_test
 from softlabel.studies.table1.cells import Table1Cell, TeacherCell
 from softlabel.studies.table1.settings import Table1Settings
 
@@ -42,14 +43,12 @@ def images(
 ) -> Table1Images:
     """The images of one data set; where it has no test set, one is split off first."""
     problem = load(data, task=task, leave_out=list(leave_out) or None, scale="max")
-    inputs, y = problem.full_train.in_unit_ball, problem.full_train.signs
-    if problem.official_test:
-        test = problem.test.in_unit_ball, problem.test.signs
-    else:
-        kept, cut = split(len(y), (1 - test_share, test_share), seed=1, stratify=y, salt=0)
-        test, inputs, y = (inputs[cut], y[cut]), inputs[kept], y[kept]
+    known, test = known_and_test(problem, test_share)
+    inputs, y = known.in_unit_ball, known.signs
     train, validation = split(len(y), (1 - validation_share, validation_share), seed=0, stratify=y, salt=0)
-    return Table1Images(str(problem), (inputs[train], y[train]), (inputs[validation], y[validation]), test)
+    return Table1Images(
+        str(problem), (inputs[train], y[train]), (inputs[validation], y[validation]), (test.in_unit_ball, test.signs)
+    )
 
 
 def _images(settings: Table1Settings, leave_out: tuple[int, ...]) -> Table1Images:
