@@ -164,23 +164,31 @@ def test_reports_share_one_script():
     assert len(reports) >= 3
     for report in reports:
         text = report.read_text(encoding="utf-8")
-        assert '<script src="../plotly.min.js"></script>' in text, f"run python docs/share_plotly.py for {report}"
+        assert '<script src="../plotly.min.js"></script>' in text, f"publish {report} with docs/publish.py"
         assert len(text) < 1_000_000
+        assert all((report.parent / name).is_file() for name in re.findall(r"figures/[\w-]+\.\w+", text)), report
     assert "plotly.js v" in (DOCS / "results" / "plotly.min.js").read_text(encoding="utf-8")[:400]
 
 
-def test_a_report_is_rewritten_once_and_only_with_the_same_plotly():
-    share = script("share_plotly")
-    policy = "<meta content=\"script-src 'unsafe-inline'; img-src data:\">"
-    page = f"{policy}<script>PLOTLY 1</script><script>newPlot()</script>"
-    shared = share.share_script(page, "PLOTLY 1")
-    assert shared == (
-        "<meta content=\"script-src 'unsafe-inline' 'self' file:; img-src data:\">"
-        '<script src="../plotly.min.js"></script><script>newPlot()</script>'
+def test_a_report_is_published_only_with_the_same_plotly(tmp_path: Path):
+    run, results = tmp_path / "runs" / "study", tmp_path / "results"
+    (run / "figures").mkdir(parents=True)
+    for name in ("results.json", "settings.toml", "ledger.sqlite", "figures/map.png", "figures/map.svg"):
+        (run / name).write_text(name)
+    (run / "report.html").write_text(
+        "<meta content=\"script-src 'unsafe-inline'; img-src data:\"><script>PLOTLY 1</script>"
+        "<script>newPlot()</script>(figures/map.png, figures/map.svg)"
     )
-    assert share.share_script(shared, "PLOTLY 1") == shared
+    publish = script("publish").publish
+    publish(run, results, "PLOTLY 1")
+    assert (results / "study" / "report.html").read_text() == (
+        "<meta content=\"script-src 'unsafe-inline' 'self' file:; img-src data:\">"
+        '<script src="../plotly.min.js"></script><script>newPlot()</script>(figures/map.png)'
+    )
+    files = sorted(str(path.relative_to(results)) for path in results.rglob("*") if path.is_file())
+    assert files == [f"study/{name}" for name in ("figures/map.png", "report.html", "results.json", "settings.toml")]
     with pytest.raises(ValueError, match="another version of Plotly"):
-        share.share_script(page, "PLOTLY 2")
+        publish(run, results, "PLOTLY 2")
 
 
 def test_diagrams_show_the_layers_that_are_checked():
