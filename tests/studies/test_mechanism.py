@@ -15,8 +15,7 @@ from softlabel.studies.mechanism.settings import ALL, EASY
 from softlabel.studies.mechanism.training import MEASURES, Gauge, MechanismCell, checkpoints, students_of
 from softlabel.studies.run import Execution, run_in
 from softlabel.teachers.kernel_limit import KernelLimitTeacher
-from softlabel.theory.margin import margin
-from softlabel.theory.margin.certified import init_margin
+from softlabel.theory.margin import init_margin, margin
 
 
 def small(**changes) -> MechanismSettings:

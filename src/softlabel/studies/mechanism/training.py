@@ -13,8 +13,7 @@ from softlabel.studies.conditions.teachers import teacher_outputs
 from softlabel.studies.conditions.training import correct, softened
 from softlabel.studies.mechanism.settings import ALL, EASY, LABELS, MechanismSettings
 from softlabel.teachers.kernel_limit import KernelLimitTeacher
-from softlabel.theory.margin import margin
-from softlabel.theory.margin.certified import init_margin
+from softlabel.theory.margin import init_margin, margin
 
 TEACHER_EPOCHS = 5
 MEASURES = ("error", "displacement", "flipped", "kernel", "margin", "cosine", "multiple")

@@ -1,6 +1,7 @@
 """The separation margin γ of a data set: a certified interval, the kernel version, exact zeros, initializations."""
 
-from softlabel.theory.margin.certified import init_margin, margin
+from softlabel.theory.margin.certified import margin
+from softlabel.theory.margin.initial import init_margin
 from softlabel.theory.margin.kernel_margin import KernelMargin, kernel_margin
 from softlabel.theory.margin.result import Margin, MarginProgress
 from softlabel.theory.margin.teacher import TeacherField

@@ -26,7 +26,7 @@ import torch
 from scipy.stats import t as student_t
 from torch import Tensor
 
-from softlabel.errors import InputError, require
+from softlabel.errors import require
 from softlabel.ranges import check_seed
 from softlabel.theory.kernel import KernelRows
 from softlabel.theory.margin.fresh import Directions, Field, carrying, mean_norm
@@ -39,10 +39,11 @@ from softlabel.theory.margin.kernel_margin import (
 )
 from softlabel.theory.margin.limits import Limits, SearchStage
 from softlabel.theory.margin.metric import LastMetric
+from softlabel.theory.margin.points import checked_points
 from softlabel.theory.margin.replicate import Replicate, affordable_pairs, solve_replicate, solve_teacher
 from softlabel.theory.margin.result import Margin, MarginProgress
 from softlabel.theory.margin.rounding import Rounding
-from softlabel.theory.margin.sample import SampleProblem, draw_pairs, solve_sample
+from softlabel.theory.margin.sample import draw_pairs
 from softlabel.theory.margin.teacher import teacher_margin
 from softlabel.theory.margin.teacher_search import (
     TEACHER_ENDS,
@@ -115,7 +116,7 @@ def margin(
     >>> 0 < result.lower <= result.upper <= 0.5
     True
     """
-    x, y = _checked(inputs, y)
+    x, y = checked_points(inputs, y)
     require(0 < rtol < 1, f"`rtol` must lie in (0, 1), got {rtol}")
     require(0.5 <= confidence < 1, f"`confidence` must lie in [0.5, 1), got {confidence}")
     check_seed(seed)
@@ -323,42 +324,6 @@ class _Search:
         )
 
 
-def init_margin(inputs: Any, y: Any, weights: Any) -> float:
-    """The margin γ_m of a student at initialization (Lemma 6).
-
-    It is the separation margin with the student's hidden weights in place of Gaussian directions.
-
-    Parameters
-    ----------
-    inputs, y : array-like of shape (n, d) and (n,)
-        Examples with norms ‖x‖ ≤ 1, and their labels −1 and +1.
-    weights : array-like of shape (m, d)
-        Initial hidden weights. Equal rows (the pairs of a symmetric initialization) count once.
-
-    Returns
-    -------
-    float
-        A lower bound on γ_m, to a relative accuracy of 1e-4; 0 if no teacher on these directions fits every label.
-
-    Examples
-    --------
-    >>> import softlabel as sl
-    >>> round(sl.init_margin([[1.0, 0.0], [0.0, 1.0]], [1, -1], [[1.0, 1.0], [1.0, -1.0]]), 3)
-    0.5
-    """
-    x, y = _checked(inputs, y)
-    directions = np.asarray(weights, dtype=np.float64)
-    require(
-        directions.ndim == 2 and len(directions) > 0 and directions.shape[1] == x.shape[1],
-        f"`weights` must have {x.shape[1]} columns like the inputs, got shape {directions.shape}",
-    )
-    require(bool(np.isfinite(directions).all()), "`weights` must be finite")
-    directions = np.unique(directions, axis=0)
-    problem = SampleProblem(torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(directions), single=True)
-    solution = solve_sample(problem, np.ones(len(x)), tolerance=1e-4, evaluations=3000)
-    return max(0.0, solution.lower)
-
-
 def _mean_upper(values: list[float], failure: float) -> float:
     """An upper confidence bound for the mean of independent values, by Student's t."""
     spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
@@ -368,21 +333,3 @@ def _mean_upper(values: list[float], failure: float) -> float:
 def _seed(seed: int, stream: int) -> int:
     """Seeds of independent streams."""
     return int(np.random.SeedSequence([seed, stream]).generate_state(1)[0])
-
-
-def _checked(inputs: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    x = np.asarray(inputs, dtype=np.float64)
-    y = np.asarray(y, dtype=np.float64)
-    require(x.ndim == 2 and x.size > 0, f"`inputs` must be a table of rows and columns, got shape {x.shape}")
-    if not np.isfinite(x).all():
-        row = int(np.argwhere(~np.isfinite(x))[0][0])
-        raise InputError(f"`inputs`: row {row} is not finite; remove or fill such values")
-    require(y.shape == (len(x),), f"labels have shape {y.shape}, `inputs` have {len(x)} rows; they must match")
-    require(bool(np.isin(y, (-1, 1)).all()), "labels must be −1 and +1; choose two classes with `task` or `classes`")
-    require(len(np.unique(y)) == 2, "labels have one class only; a margin needs two")
-    largest = float(np.linalg.norm(x, axis=1).max())
-    require(
-        largest <= 1 + 1e-5,
-        f"`inputs` must have norms ≤ 1, the largest is {largest:.4g}; set `scale` to max or unit",
-    )
-    return x, y
