@@ -12,7 +12,7 @@ import numpy as np
 from softlabel.data import Problem, load, split
 from softlabel.errors import require
 from softlabel.networks import Labels, hard_labels
-from softlabel.studies.held_out import known_and_test
+from softlabel.studies.tested_rows import known_and_test
 
 if TYPE_CHECKING:
     from softlabel.studies.conditions.settings import Condition

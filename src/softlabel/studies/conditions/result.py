@@ -22,8 +22,8 @@ from softlabel.report.page import Page
 from softlabel.studies.conditions.cells import ARMS, Arm, ConditionCell, chosen_settings, teacher_cell
 from softlabel.studies.conditions.margins import CertifiedMargin, certified_margins
 from softlabel.studies.conditions.settings import Condition
-from softlabel.studies.held_out import right_rows
 from softlabel.studies.pages import StudyResult
+from softlabel.studies.tested_rows import right_rows
 
 if TYPE_CHECKING:
     from softlabel.studies.conditions.study import ConditionsStudy

@@ -17,8 +17,8 @@ from softlabel.networks.privileged import (
     unit_outputs,
 )
 from softlabel.networks.two_layer import TwoLayer
-from softlabel.studies.held_out import known_and_test
 from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
+from softlabel.studies.tested_rows import known_and_test
 from softlabel.theory.alignment import align_kernels, gaussian_kernels, kernel_embedding
 from softlabel.theory.overlap import Spectrum, overlap, top_spectrum
 

@@ -9,12 +9,12 @@ import numpy as np
 from softlabel.lab.cells import CellResult, StageResults
 from softlabel.lab.statistics import Interval, crossed_mean, share_interval, stratified_difference
 from softlabel.report.page import Page
-from softlabel.studies.held_out import right_rows
 from softlabel.studies.ordinary.settings import OrdinarySettings, Way
 from softlabel.studies.ordinary.training import OrdinaryCell
 from softlabel.studies.pages import StudyResult
 from softlabel.studies.table1.cells import ARMS, set_name
 from softlabel.studies.table1.result import PAPER
+from softlabel.studies.tested_rows import right_rows
 
 BEST_OF = (3, 5, 10)
 CENTRAL = (0.025, 0.975)

@@ -11,8 +11,8 @@ from softlabel.data import load
 from softlabel.lab.cells import Bundle, CellArrays, CellResult, Settings, StageResults
 from softlabel.networks import Labels, Student, TrainingOptions, TwoLayer, train_students
 from softlabel.networks.training_run import Weights
-from softlabel.studies.held_out import known_and_test
 from softlabel.studies.ordinary.settings import OrdinarySettings, Pixels, Way
+from softlabel.studies.tested_rows import known_and_test
 
 TEACHER_SEEDS_FROM = 1_000_000
 TEACHER_RATE = 1e-3

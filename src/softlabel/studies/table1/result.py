@@ -20,10 +20,10 @@ from softlabel.lab.statistics import (
     sum_of_independent,
 )
 from softlabel.report.page import Page
-from softlabel.studies.held_out import right_rows
 from softlabel.studies.pages import StudyResult
 from softlabel.studies.table1.cells import ARMS, Arm, Choices, Table1Cell, set_name
 from softlabel.studies.table1.settings import PRIMARY, Protocol, Table1Settings
+from softlabel.studies.tested_rows import right_rows
 
 PAPER = {  # Mandal, Table 1: teacher, hard, soft
     ((1, 7, 4, 9), 8): (98.75, 97.19, 97.67),

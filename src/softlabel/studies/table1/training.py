@@ -20,9 +20,9 @@ from softlabel.networks import (
     train_students,
 )
 from softlabel.networks.initialization import draw_weights
-from softlabel.studies.held_out import known_and_test
 from softlabel.studies.table1.cells import Table1Cell, TeacherCell
 from softlabel.studies.table1.settings import Table1Settings
+from softlabel.studies.tested_rows import known_and_test
 
 ON_THE_BALL = 0.999
 

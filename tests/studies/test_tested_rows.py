@@ -5,10 +5,10 @@ import pytest
 
 from softlabel.data import Problem, load
 from softlabel.lab.cells import CellResult
-from softlabel.studies.held_out import known_and_test, right_rows
+from softlabel.studies.tested_rows import known_and_test, right_rows
 
 
-def test_a_share_of_every_class_is_held_out_where_the_data_have_no_test_rows():
+def test_a_share_of_every_class_is_kept_for_the_test_where_the_data_have_no_test_rows():
     problem = load("digits", task="label>4")
     known, test = known_and_test(problem, 0.25)
     assert sorted([*known.rows, *test.rows]) == list(range(len(problem)))
@@ -16,7 +16,7 @@ def test_a_share_of_every_class_is_held_out_where_the_data_have_no_test_rows():
     assert known.y.mean() == pytest.approx(test.y.mean(), abs=2 / len(test))
 
 
-def test_held_out_rows_do_not_depend_on_the_split_of_the_problem():
+def test_tested_rows_do_not_depend_on_the_split_of_the_problem():
     first, second = (known_and_test(load("digits", task="label>4", seed=seed)) for seed in (0, 5))
     assert [list(part.rows) for part in first] == [list(part.rows) for part in second]
 
