@@ -36,6 +36,14 @@ def test_names_stay_inert_in_the_page(tmp_path):
     assert not set(figure) & set("<>&\u2028")
 
 
+def test_negative_decimals_have_real_minus_signs_and_names_keep_their_hyphens(tmp_path):
+    table = Table("", "", [""], [[Cell("-0.50", "-0.75 … -0.25"), "VGG-8.1"], ["a-1.5", "2026-11-18"]])
+    page = Page("t", "q", ["It is -1.25 (-2.0 … +0.5)."], [table], [], [], [], {}, {}, "--levels -0.5")
+    text = write_page(page, tmp_path).read_text(encoding="utf-8")
+    for shown in ("−0.50", "−0.75 … −0.25", "VGG-8.1", "a-1.5", "2026-11-18", "−1.25 (−2.0 … +0.5)", "--levels -0.5"):
+        assert shown in text
+
+
 def test_plotly_gets_names_as_they_are():
     figure = json.loads(plotly_json(chart()))
     (trace,) = figure["data"]

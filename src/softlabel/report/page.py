@@ -1,5 +1,6 @@
 """One self-contained HTML page per result: it needs no network, no server and no other file."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,8 @@ from softlabel.report.interactive import plotly_json, plotly_script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+NEGATIVE = re.compile(r"(?<![^\s(])-(?=\d+\.\d)")
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,13 @@ def template_environment() -> "Environment":
     """The Jinja environment of the templates; every value is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("softlabel.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
+    environment.filters["typeset"] = typeset
+    return environment
+
+
+def typeset(text: str) -> str:
+    """The text with real minus signs before decimal numbers."""
+    return NEGATIVE.sub("−", text)

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from softlabel.lab.statistics import Estimate
 from softlabel.report.charts import Chart
 from softlabel.report.page import Cell, Page, Table
 from softlabel.report.result import ReportedResult
@@ -41,6 +42,12 @@ def written_before(study: object) -> str:
 def interval_cell(mean: float, low: float, high: float, digits: str = ".2f") -> Cell:
     """A number with its interval in small print."""
     return Cell(f"{mean:{digits}}", f"{low:{digits}} … {high:{digits}}")
+
+
+def accuracy_cell(estimate: Estimate) -> Cell:
+    """An accuracy in per cent with its interval, which ends at 0 and 100."""
+    low, high = estimate.interval()
+    return interval_cell(estimate.mean, max(low, 0.0), min(high, 100.0))
 
 
 def claim_cell(verdict: str) -> Cell:

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from softlabel.lab.statistics import Estimate
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.conditions.cells import ARMS
 from softlabel.studies.conditions.problem import VALIDATION_SHARE
 from softlabel.studies.conditions.result import ConditionRow, ConditionsResult
 from softlabel.studies.conditions.settings import ConditionsSettings
-from softlabel.studies.pages import interval_cell, written_before
+from softlabel.studies.pages import accuracy_cell, interval_cell, written_before
 
 TONES = {"soft wins": "good", "hard wins": "bad"}
 
@@ -30,10 +29,6 @@ def conditions_page(result: ConditionsResult) -> Page:
     )
 
 
-def _interval(estimate: Estimate) -> Cell:
-    return interval_cell(estimate.mean, *estimate.interval())
-
-
 def _endpoint_table(result: ConditionsResult) -> Table:
     rows: list[list[Cell | str]] = [
         [Cell(name, "primary endpoint" if number == 0 else ""), interval_cell(one.mean, one.low, one.high, "+.3f")]
@@ -52,9 +47,9 @@ def _gap_table(result: ConditionsResult) -> Table:
     rows = [
         [
             row.condition.name,
-            _interval(row.teacher),
-            _interval(row.arms["hard"]),
-            _interval(row.arms["soft"]),
+            accuracy_cell(row.teacher),
+            accuracy_cell(row.arms["hard"]),
+            accuracy_cell(row.arms["soft"]),
             interval_cell(row.gap.mean, row.gap.low, row.gap.high, "+.2f"),
             _verdict(row),
         ]

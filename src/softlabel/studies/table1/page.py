@@ -5,7 +5,7 @@ from typing import Any
 
 from softlabel.lab.statistics import Estimate
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.pages import claim_cell, interval_cell
+from softlabel.studies.pages import accuracy_cell, claim_cell, interval_cell
 from softlabel.studies.table1.cells import ARMS
 from softlabel.studies.table1.charts import charts, picture, radius_name
 from softlabel.studies.table1.result import Table1Result, Table1Row
@@ -40,10 +40,6 @@ def table1_page(result: Table1Result) -> Page:
         method=_method(settings),
         settings=_flat(settings),
     )
-
-
-def _interval(estimate: Estimate) -> Cell:
-    return interval_cell(estimate.mean, *estimate.interval())
 
 
 def _verdict(row: Table1Row) -> Cell:
@@ -103,8 +99,8 @@ def _gap_table(title: str, about: str, rows: Sequence[Table1Row]) -> Table:
             [
                 Cell(row.dataset, f"{row.width} neurons"),
                 " / ".join(radius_name(row.chosen[arm].radius) for arm in ARMS),
-                _interval(row.arms["hard"]),
-                _interval(row.arms["soft"]),
+                accuracy_cell(row.arms["hard"]),
+                accuracy_cell(row.arms["soft"]),
                 interval_cell(row.gap.mean, row.low, row.high, "+.2f"),
                 _verdict(row),
                 f"{row.on_the_ball['hard']:.0%} / {row.on_the_ball['soft']:.0%}",
