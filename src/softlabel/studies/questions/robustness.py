@@ -51,9 +51,9 @@ class RobustnessStudy(ConditionsStudy):
     def answer(self, result: ConditionsResult) -> str:
         """Where soft labels win, and the primary endpoint in words."""
         wins = [row.condition.name for row in result.rows if row.verdict == "soft wins"]
+        where = f" ({', '.join(wins)})" if wins else ""
         slope = result.primary
         return (
-            f"With settings chosen on MNIST soft labels win on {len(wins)} of {len(result.rows)} data sets"
-            f"{f' ({chr(44).join(wins)})' if wins else ''}, and their gain {trend(slope.low, slope.high)} with wrong "
-            f"labels: {slope:+.2f} points per 10%."
+            f"With settings chosen on MNIST soft labels win on {len(wins)} of {len(result.rows)} data sets{where}, and "
+            f"their gain {trend(slope.low, slope.high)} with wrong labels: {slope:+.2f} points per 10%."
         )
