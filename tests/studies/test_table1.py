@@ -291,8 +291,11 @@ def test_settings_files(tmp_path):
     settings = study_settings("table1", "quick", file)
     assert (settings.runs, settings.widths, settings.teacher.width) == (4, (4,), 64)
     for text, message in [
-        ("rnus = 4", r"rnus: Extra inputs"),
-        ("runs = 1", r"runs: Input should be greater than or equal to 2"),
+        ("rnus = 4", r"unknown setting 'rnus': did you mean 'runs'"),
+        ("[teacher]\nwith = 4", r"there is no setting `teacher.with`"),
+        ("runs = 1", r"`runs` must be greater than or equal to 2, got 1"),
+        ("runs = 'many'", r"`runs` must be a valid integer, .*, got 'many'"),
+        ("widths = []", r"`widths` needs at least 1 value, got 0"),
         ('study = "figure1"', r"for the study 'figure1', not for 'table1'"),
         ("runs = ", r"is not TOML"),
     ]:

@@ -6,23 +6,21 @@ A directory belongs to one run and, while the run is working, to one driver. A d
 import logging
 import os
 import platform
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import tomli_w
 from filelock import FileLock, Timeout
 
 from softlabel.documents import json_text
 from softlabel.errors import InputError, SoftlabelError, few, require
 from softlabel.lab.executors import MOST_THREADS
 from softlabel.lab.ledger import Ledger
+from softlabel.lab.settings_file import read_settings, same_settings, settings_text
 from softlabel.lab.study import Study
 from softlabel.numerics.files import WriteError, explained, is_unfinished, write_text
-from softlabel.numerics.local_files import require_regular_file
 
 LEDGER = "ledger.sqlite"
 SETTINGS = "settings.toml"
@@ -47,7 +45,7 @@ def open_run(run_dir: Path, study: Study, *, threads: int | None = None, default
             count is None or 1 <= count <= MOST_THREADS,
             f"threads must be a whole number from 1 to {MOST_THREADS:,}, got {count}",
         )
-    values = {"study": study.name, **_without_none(study.settings.model_dump(mode="json"))}
+    values = {"study": study.name, **study.settings.model_dump(mode="json")}
     if not (run_dir / LEDGER).exists():
         _check_new(run_dir, values)
     with _locked(run_dir), keeping(run_dir):
@@ -64,12 +62,11 @@ def open_run(run_dir: Path, study: Study, *, threads: int | None = None, default
 @contextmanager
 def claim_run_dir(run_dir: Path, settings: dict[str, Any]) -> Iterator[None]:
     """Lock the directory of a run with these settings, a new one or that of the same run, for this driver alone."""
-    values = _without_none(settings)
-    _check_new(run_dir, values)
+    _check_new(run_dir, settings)
     with _locked(run_dir), keeping(run_dir):
-        _check_new(run_dir, values)
+        _check_new(run_dir, settings)
         if not (run_dir / SETTINGS).exists():
-            write_text(run_dir / SETTINGS, tomli_w.dumps(values))
+            write_text(run_dir / SETTINGS, settings_text(settings))
         yield
 
 
@@ -116,15 +113,23 @@ def _check_new(run_dir: Path, values: dict[str, Any]) -> None:
         )
         return
     recorded = _read_settings(run_dir / SETTINGS)
-    if recorded != values:
+    if not same_settings(recorded, values):
         raise _other_settings(run_dir, recorded, values)
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(require_regular_file(path).read_text(encoding="utf-8"))
+        return read_settings(path)
     except (OSError, ValueError) as problem:
         raise InputError(f"'{path}' cannot be read ({problem}); choose another `out`") from None
+
+
+def _contains(path: Path, values: dict[str, Any]) -> bool:
+    """Whether a file contains exactly these settings."""
+    try:
+        return read_settings(path) == values
+    except (OSError, ValueError):
+        return False
 
 
 def _other_settings(run_dir: Path, before: dict[str, Any], now: dict[str, Any]) -> InputError:
@@ -140,7 +145,7 @@ def _claim(ledger: Ledger, run_dir: Path, study: Study, values: dict[str, Any]) 
     if recorded is None:
         if (run_dir / "results.json").exists():
             log.warning("the run in '%s' has lost its ledger: it begins anew", run_dir)
-        write_text(run_dir / SETTINGS, tomli_w.dumps(values))
+        write_text(run_dir / SETTINGS, settings_text(values))
         write_text(run_dir / "environment.json", json_text(environment()) + "\n")
         ledger.set_meta(study=study.name, settings=settings, environment=environment())
         return
@@ -151,6 +156,8 @@ def _claim(ledger: Ledger, run_dir: Path, study: Study, values: dict[str, Any]) 
     before = ledger.meta("settings")
     if before != settings:
         raise _other_settings(run_dir, before if isinstance(before, dict) else {}, settings)
+    if not _contains(run_dir / SETTINGS, values):
+        write_text(run_dir / SETTINGS, settings_text(values))
 
 
 def _settle_threads(ledger: Ledger, run_dir: Path, threads: int | None, default: int) -> None:
@@ -204,12 +211,3 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
-
-
-def _without_none(value: Any) -> Any:
-    """Without entries that are None, which TOML cannot express."""
-    if isinstance(value, dict):
-        return {name: _without_none(part) for name, part in value.items() if part is not None}
-    if isinstance(value, list):
-        return [_without_none(part) for part in value if part is not None]
-    return value

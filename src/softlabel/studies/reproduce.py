@@ -2,15 +2,15 @@
 
 import logging
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import ValidationError
 
-from softlabel.errors import InputError, UnavailableError, require, unknown
+from softlabel.errors import InputError, UnavailableError, counted, require, unknown
 from softlabel.lab import Result
-from softlabel.numerics.local_files import require_regular_file
+from softlabel.lab.settings_file import read_settings
 from softlabel.studies.all_studies import AllStudies
 from softlabel.studies.conditions import ConditionsResult
 from softlabel.studies.figure1 import Figure1Result
@@ -171,15 +171,26 @@ def study_settings(
     try:
         return type(settings).model_validate(changed)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{source}: {where + ': ' if where else ''}{message}") from None
+        raise InputError(f"{source}: {_first_mistake(problem, type(settings).model_fields)}") from None
+
+
+def _first_mistake(problem: ValidationError, names: Iterable[str]) -> str:
+    """What is wrong with the first setting that is, in one line."""
+    first = problem.errors()[0]
+    where, given, limits = ".".join(str(part) for part in first["loc"]), first["input"], first.get("ctx", {})
+    if first["type"] == "extra_forbidden":
+        return str(unknown("setting", where, names)) if len(first["loc"]) == 1 else f"there is no setting `{where}`"
+    if first["type"] == "too_short":
+        return f"`{where}` needs at least {counted(limits['min_length'], 'value')}, got {limits['actual_length']}"
+    message = first["msg"].removeprefix("Value error, ")
+    if message.startswith("Input should be "):
+        return f"`{where}` must be {message.removeprefix('Input should be ')}, got {given!r}"
+    return f"`{where}`: {message}" if where else message
 
 
 def _read_toml(file: Path, name: str) -> dict[str, Any]:
     try:
-        values = tomllib.loads(require_regular_file(file).read_text(encoding="utf-8"))
+        values = read_settings(file)
     except OSError as problem:
         raise InputError(f"settings file '{file}' cannot be read: {problem.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
