@@ -38,6 +38,7 @@ def plotly_json(chart: Chart) -> str:
         font={"family": "system-ui, sans-serif", "size": 12},
         hovermode="closest",
         template="none",
+        meta={"row_height": chart.row_height},
     )
     figure.update_annotations(font_size=12)
     figure.update_xaxes(gridcolor="rgba(128,128,128,.2)", zeroline=False, automargin=True)
@@ -66,7 +67,7 @@ def plotly_script() -> str:
 
 def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], first: bool) -> None:
     if panel.horizontal:
-        _horizontal_panel(figure, panel, row, column)
+        _horizontal_panel(figure, panel, row, column, named)
         return
     for series in panel.series:
         positions = panel.positions(series)
@@ -99,14 +100,19 @@ def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], fi
         figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
 
 
-def _horizontal_panel(figure: Any, panel: Panel, row: int, column: int) -> None:
-    """Points with horizontal intervals, one row for each category, the first on top; names stand above the points."""
+def _horizontal_panel(figure: Any, panel: Panel, row: int, column: int, named: set[str]) -> None:
+    """Points with horizontal intervals, one row for each category, the first on top; names stand above the points.
+
+    A series that is a category of its own is not named again in the legend.
+    """
     for series in panel.series:
-        trace = _trace(series, panel.positions(series), in_legend=False)
+        trace = _trace(series, panel.positions(series), series.name not in {*named, *panel.categories})
+        named.add(series.name)
         trace["x"], trace["y"] = trace["y"], trace["x"]
         if (reach := trace.pop("error_y", None)) is not None:
             trace["error_x"] = reach | {"thickness": 3 if series.star else 1.5, "width": 6}
-        trace["marker"] |= {"size": 14 if series.star else 8, "symbol": "circle"}
+        if series.low is not None:
+            trace["marker"] |= {"size": 14 if series.star else 8, "symbol": "circle"}
         trace["hovertemplate"] = "%{text}: %{x:.2f}<extra></extra>"
         figure.add_trace(trace, row=row, col=column)
     for number, name in enumerate(panel.categories):

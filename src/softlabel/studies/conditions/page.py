@@ -6,7 +6,7 @@ from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.conditions.cells import ARMS
 from softlabel.studies.conditions.problem import VALIDATION_SHARE
-from softlabel.studies.conditions.result import ConditionRow, ConditionsResult
+from softlabel.studies.conditions.result import COLLAPSED, ConditionRow, ConditionsResult
 from softlabel.studies.conditions.settings import ConditionsSettings
 from softlabel.studies.pages import accuracy_cell, interval_cell, written_before
 
@@ -57,7 +57,8 @@ def _gap_table(result: ConditionsResult) -> Table:
     ]
     about = (
         f"Test accuracy in per cent, {result.settings.runs} seeds, {result.settings.confidence:.0%} intervals over "
-        f"seeds and test rows; the intervals of the gaps are adjusted for {len(rows)} comparisons."
+        f"seeds and test rows; the intervals of the gaps are adjusted for {len(rows)} comparisons. A run that has less "
+        f"than {COLLAPSED:.0%} of the teacher's accuracy collapsed; such runs count."
     )
     return Table("Every condition", about, ["", "teacher", "hard", "soft", "gap soft − hard", "verdict"], rows)
 
@@ -79,10 +80,10 @@ def _spread_table(result: ConditionsResult) -> Table:
 
 
 def _verdict(row: ConditionRow) -> Cell:
-    small = ""
+    lines = [f"{row.collapsed[arm]} of {row.gap.runs} {arm} runs collapsed" for arm in ARMS if row.collapsed[arm]]
     if row.verdict == "undecided":
-        small = f"{row.needed} seeds may decide" if row.needed else "needs more test rows"
-    return Cell(row.verdict, small, TONES.get(row.verdict, "muted"))
+        lines.insert(0, f"{row.needed} seeds may decide" if row.needed else "needs more test rows")
+    return Cell(row.verdict, lines, TONES.get(row.verdict, "muted"))
 
 
 def _choice_table(result: ConditionsResult) -> Table:
@@ -141,17 +142,21 @@ def _chart(result: ConditionsResult) -> Chart:
     gap = Series("soft − hard", x, [one.mean for one in gaps], [one.low for one in gaps], [one.high for one in gaps],
                  role="extra", marks=names)  # fmt: skip
     band = result.settings.equivalence
-    axis = {"log_x": study.log_axis and ordered, "ticks": x if ordered else None}
+    axis = {"log_x": study.log_axis and ordered, "ticks": x if ordered else None, "horizontal": names}
     panels = [
-        Panel("test accuracy, %", series, study.axis, "test accuracy, %", **axis),  # type: ignore[arg-type]
-        Panel("gap soft − hard, points", [gap], study.axis, "points", zero_line=True, band=(-band, band),
-              band_name=f"no difference (±{band:g})", **axis),  # type: ignore[arg-type]
+        Panel(title, shown, unit if names else study.axis, "" if names else unit, **axis, **more)  # type: ignore[arg-type]
+        for title, shown, unit, more in (
+            ("test accuracy, %", series, "per cent", {}),
+            ("gap soft − hard, points", [gap], "points",
+             {"zero_line": True, "band": (-band, band), "band_name": f"no difference (±{band:g})"}),
+        )
     ]  # fmt: skip
     caption = (
         f"Means over {result.settings.runs} seeds. Intervals: {result.settings.confidence:.0%} over seeds and test "
         f"rows; those of the gaps are adjusted for {len(rows)} comparisons."
     )
-    return Chart(study.name, study.title, caption, panels, share_y=False, columns=1 if names and len(rows) > 5 else 2)
+    height = 90 + 40 * len(rows) if names else Chart.row_height
+    return Chart(study.name, study.title, caption, panels, share_y=False, row_height=height)
 
 
 def _margin_table(result: ConditionsResult) -> Table:

@@ -25,6 +25,8 @@ from softlabel.studies.conditions.settings import Condition
 from softlabel.studies.pages import StudyResult
 from softlabel.studies.tested_rows import right_rows
 
+COLLAPSED = 0.6  # chance is near half of the accuracy of a teacher of two classes, and less for more
+
 if TYPE_CHECKING:
     from softlabel.studies.conditions.study import ConditionsStudy
 
@@ -75,6 +77,7 @@ class ConditionRow:
     values          test accuracies in per cent, by arm and seed
     spread          standard deviation of the test accuracy over seeds, in points
     disagreement    share of the test rows, in per cent, on which students of two seeds differ in being right
+    collapsed       runs with less than `COLLAPSED` times the teacher's accuracy; they are included in all means
     """
 
     condition: Condition
@@ -88,6 +91,7 @@ class ConditionRow:
     values: dict[str, list[float]]
     spread: dict[Arm, float]
     disagreement: dict[Arm, float]
+    collapsed: dict[Arm, int]
 
     def to_dict(self, confidence: float) -> dict[str, Any]:
         """The row as JSON values; accuracies and gaps in per cent."""
@@ -96,7 +100,8 @@ class ConditionRow:
             low, high = estimate.interval(confidence)
             chosen = self.chosen[arm].model_dump(include={"label_scale", "learning_rate"})
             arms[arm] = {"mean": estimate.mean, "low": low, "high": high, "runs": estimate.runs, "chosen": chosen,
-                         "spread": self.spread[arm], "disagreement": self.disagreement[arm]}  # fmt: skip
+                         "spread": self.spread[arm], "disagreement": self.disagreement[arm],
+                         "collapsed": self.collapsed[arm]}  # fmt: skip
         return {
             "condition": self.condition.name,
             "position": self.condition.position,
@@ -195,19 +200,22 @@ class ConditionsResult(StudyResult):
         for condition, table, gap, p in zip(settings.conditions, tables, gaps, adjusted, strict=True):
             low, high = gap.interval(confidence)
             verdict = judge(low, high, settings.equivalence)
+            teacher = self._teacher(condition)
+            values = {arm: table[arm].mean(1) for arm in ARMS}
             rows.append(
                 ConditionRow(
                     condition=condition,
-                    teacher=self._teacher(condition),
+                    teacher=teacher,
                     arms={arm: crossed_mean(table[arm]) for arm in ARMS},
                     chosen={arm: self._chosen[condition.name, arm] for arm in ARMS},
                     gap=Interval(gap.mean, low, high, gap.runs),
                     p=p,
                     verdict=verdict,
                     needed=runs_needed(gap, confidence, settings.equivalence) if verdict == "undecided" else None,
-                    values={arm: table[arm].mean(1).tolist() for arm in ARMS},
-                    spread={arm: float(table[arm].mean(1).std(ddof=1)) for arm in ARMS},
+                    values={arm: values[arm].tolist() for arm in ARMS},
+                    spread={arm: float(values[arm].std(ddof=1)) for arm in ARMS},
                     disagreement={arm: disagreement(table[arm]) for arm in ARMS},
+                    collapsed={arm: int((values[arm] < COLLAPSED * teacher.mean).sum()) for arm in ARMS},
                 )
             )
         return rows

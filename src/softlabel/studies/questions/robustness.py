@@ -1,6 +1,7 @@
 """Do the settings of one data set serve others?"""
 
 from softlabel.studies.conditions import Condition, ConditionsResult, ConditionsSettings, ConditionsStudy, Endpoint
+from softlabel.studies.conditions.result import ConditionRow
 from softlabel.studies.questions.recipes import PGD, presets, trend
 
 NOISE = (0.1, 0.2, 0.3, 0.4)
@@ -49,11 +50,26 @@ class RobustnessStudy(ConditionsStudy):
         return [Endpoint.slope("gap per 10% of wrong labels", by_noise)]
 
     def answer(self, result: ConditionsResult) -> str:
-        """Where soft labels win, and the primary endpoint in words."""
-        wins = [row.condition.name for row in result.rows if row.verdict == "soft wins"]
-        where = f" ({', '.join(wins)})" if wins else ""
-        slope = result.primary
+        """The primary endpoint in words, and on which other data sets soft labels win."""
+        slope, others = result.primary, [row for row in result.rows if not row.condition.name.startswith(REFERENCE)]
+        serving = [row for row in others if not _mostly_collapsed(row)]
+        wins = [row.condition.name for row in serving if row.verdict == "soft wins"]
         return (
-            f"With settings chosen on MNIST soft labels win on {len(wins)} of {len(result.rows)} data sets{where}, and "
-            f"their gain {trend(slope.low, slope.high)} with wrong labels: {slope:+.2f} points per 10%."
+            f"With settings chosen on MNIST, the gain from soft labels there {trend(slope.low, slope.high)} with wrong "
+            f"labels: {slope:+.2f} points per 10%. Of {len(others)} other data sets the settings serve "
+            f"{len(serving)}, and soft labels win on {', '.join(wins) or 'none'} of these."
         )
+
+    def remarks(self, result: ConditionsResult) -> list[str]:
+        """Where the settings of MNIST fail."""
+        return [
+            f"{row.condition.name}: {row.collapsed['hard']} of {row.gap.runs} runs with hard labels and "
+            f"{row.collapsed['soft']} with soft labels collapse with the settings of MNIST; the gap there says nothing "
+            "about soft labels."
+            for row in result.rows
+            if _mostly_collapsed(row)
+        ]
+
+
+def _mostly_collapsed(row: ConditionRow) -> bool:
+    return max(row.collapsed.values()) >= row.gap.runs / 2
