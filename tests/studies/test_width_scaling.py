@@ -166,7 +166,8 @@ def test_a_width_suffices_only_if_larger_ones_do():
 def test_presets_cover_a_decade_and_a_half_and_bad_settings_are_refused():
     angles = PRESETS["standard"].angles
     assert math.log10(angles[0] / angles[-1]) > 1.5
-    for changes in ({"widths": ()}, {"widths": (4, 2)}, {"widths": (3, 4)}, {"mixes": (0.5,)}, {"angles": (2.0, 1.0, 0.5)},
+    for changes in ({"widths": ()}, {"widths": (4, 2)}, {"widths": (3, 4)}, {"mixes": (0.5,)},
+                    {"angles": (2.0, 1.0, 0.5)},
                     {"angles": (1.0, 0.5)}, {"angles": (1.0, 0.5, 0.5)}, {"dimensions": (3, 3)},
                     {"epsilon": 0.2}, {"narrow": 2}, {"dimensions": (2,)}, {"dimensions": (30,)}, {"runs": 1},
                     {"output_scale": 1.0}):  # fmt: skip

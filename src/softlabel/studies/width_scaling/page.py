@@ -34,10 +34,11 @@ def width_scaling_page(result: WidthScalingResult) -> Page:
         method=[
             written_before(WidthScalingStudy),
             f"{settings.runs} seeds; a seed draws data and initialization. {settings.rows} training rows; iterations: "
-            f"{settings.steps:g}/γ², at most {settings.most_iterations:,}; learning rate {settings.learning_rate:g}. "
-            f"Widths in steps of at most a factor of {settings.width_step:g}: up to {settings.widths[-1]:,} for soft labels as in Theorem 2 (fewer where "
-            f"iterations × width exceed {settings.most_work:.2g}), up to {settings.narrow:,} for the others. 2-XOR has "
-            "no further points: its test error is that of the training points after the last iteration.",
+            f"{settings.steps:g}/γ², at most {settings.most_iterations:,}; learning rate {settings.learning_rate:g}.",
+            f"Widths in steps of at most a factor of {settings.width_step:g}: up to {settings.widths[-1]:,} for soft "
+            f"labels as in Theorem 2 (fewer where iterations × width exceed {settings.most_work:.2g}), up to "
+            f"{settings.narrow:,} for the others.",
+            "2-XOR has no further points: its test error is that of the training points after the last iteration.",
         ],
         settings=settings.model_dump(mode="json"),
     )

@@ -260,10 +260,8 @@ class WidthScalingResult(StudyResult):
         slopes = (centered * y).sum(0) / spread
         fits = len(ARMS) * len(QUANTITIES) * len({level.source for level in self.settings.levels})
         confidence = 1 - (1 - self.settings.confidence) / fits
-        interval = Interval.from_runs(-slopes, confidence)
-        interval = _widened(
-            interval, math.log(self.settings.width_step) / math.sqrt(12 * float(spread.mean())), confidence
-        )
+        steps = math.log(self.settings.width_step) / math.sqrt(12 * float(spread.mean()))
+        interval = _widened(Interval.from_runs(-slopes, confidence), steps, confidence)
         return Exponent(source, arm, quantity, interval, min(gammas), max(gammas), len(usable))
 
     def _usable(self, level: Level, arm: str, quantity: Quantity) -> bool:
