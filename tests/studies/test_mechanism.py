@@ -12,7 +12,7 @@ from softlabel.networks import Student, TrainingOptions, hard_labels, train_stud
 from softlabel.studies.mechanism import MechanismResult, MechanismSettings, MechanismStudy
 from softlabel.studies.mechanism.result import displacement_at
 from softlabel.studies.mechanism.settings import ALL, EASY
-from softlabel.studies.mechanism.training import MEASURES, Gauge, MechanismCell, checkpoints, students_of
+from softlabel.studies.mechanism.training import MEASURES, Gauge, MechanismCell, checkpoints, path_every, students_of
 from softlabel.studies.run import Execution, run_in
 from softlabel.teachers.kernel_limit import KernelLimitTeacher
 from softlabel.theory.margin import init_margin, margin
@@ -50,14 +50,14 @@ def test_it_is_judged_and_drawn(finished):
 
 def test_measures_are_what_they_say():
     """Each against its definition, in plain loops, at the last step."""
-    settings = small()
+    settings = small(iterations=50, checkpoints=2)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((12, 6))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = np.where(rng.random(12) < 0.5, 1.0, -1.0)
     limit = KernelLimitTeacher.from_margin(margin(x, y, work_limit=1e8), x, y)
     gauge = Gauge(settings, x, y, limit, seed=4)
-    options = TrainingOptions(callback=gauge.measure, callback_every=50, precision="float64")
+    options = TrainingOptions(callback=gauge.measure, callback_every=5, precision="float64")
     student = Student(width=16, seed=4, radius=None, learning_rate=5.0)
     (trained,) = train_students(x, [student], hard_labels(y), iterations=50, options=options)
     hidden, start = trained.network.hidden.numpy(), gauge.start
@@ -80,6 +80,15 @@ def test_measures_are_what_they_say():
     assert measured["multiple"] == pytest.approx(along / (u**2).sum())
     assert measured["cosine"] == pytest.approx(along / np.linalg.norm(u) / np.linalg.norm(hidden - start))
     assert gauge.values["displacement"][0] == [0.0]
+    assert [len(gauge.values["margin"]), len(gauge.paths["error"])] == [3, 11]
+    assert gauge.paths["displacement"][-1] == gauge.values["displacement"][-1]
+
+
+def test_paths_are_measured_at_every_checkpoint_too():
+    assert path_every(small()) == 1
+    assert path_every(small(iterations=4000, checkpoints=8)) == 10
+    assert path_every(small(iterations=1060, checkpoints=2)) == 10
+    assert checkpoints(small()) == [0, 20, 40, 60]
 
 
 def invented(ratio: float) -> MechanismResult:
@@ -95,6 +104,9 @@ def invented(ratio: float) -> MechanismResult:
             along = np.linspace(0, 1, steps)[:, None]
             arrays = dict.fromkeys(MEASURES, along * factors)
             arrays["error"] = 0.5 - 0.4 * along * np.ones(len(students))
+            points = np.linspace(0, 1, 7)[:, None]
+            arrays["path: displacement"] = points * factors
+            arrays["path: error"] = np.where(points == 0, 1.0, 0.5 - 0.4 * points) * np.ones(len(students))
             arrays["test"] = np.full(len(students), 90.0)
             cell = MechanismCell(dataset=dataset, seed=seed)
             results.add("train", cell, CellResult({"teacher": 98.0, "initial_margin": 0.02}, arrays))
@@ -112,15 +124,22 @@ def test_the_answer_follows_the_ratio(ratio, words):
 
 
 def test_displacement_at_an_error():
-    error, moved = np.array([0.5, 0.3, 0.1]), np.array([0.0, 1.0, 2.0])
+    error, moved = np.array([1.0, 0.5, 0.3, 0.1]), np.array([0.0, 0.5, 1.0, 2.0])
     assert displacement_at(error, moved, 0.2) == pytest.approx(1.5)
     assert displacement_at(error, moved, 0.1) == pytest.approx(2.0)
     assert displacement_at(error, moved, 0.05) is None
-    assert displacement_at(error, moved, 0.5) is None
+    assert displacement_at(error, moved, 0.5) is None  # reached before the first step that was measured
 
 
 def test_bad_settings_are_refused():
-    for changes in ({"rows": 290}, {"checkpoints": 61}, {"corrupted": 0.5}, {"miscalibration": 1.0}, {"runs": 1}):
+    for changes in (
+        {"rows": 290},
+        {"checkpoints": 61},
+        {"checkpoints": 7},
+        {"corrupted": 0.5},
+        {"miscalibration": 1.0},
+        {"runs": 1},
+    ):
         with pytest.raises(ValidationError):
             small(**changes)
     with pytest.raises((ValidationError, InputError), match="width must be even"):

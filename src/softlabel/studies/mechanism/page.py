@@ -80,8 +80,8 @@ def _ratio_table(result: MechanismResult) -> Table:
     ]
     about = (
         "Ratios to hard labels of the same seeds, geometric means with "
-        f"{result.settings.confidence:.0%} intervals over seeds, adjusted for {len(rows)} comparisons; below 1 is "
-        "nearer."
+        f"{result.settings.confidence:.0%} intervals over seeds, adjusted for {result.comparisons} comparisons; below "
+        "1 is nearer."
     )
     return Table("How far, relative to hard labels", about, header, rows)
 
@@ -117,5 +117,6 @@ def _chart(result: MechanismResult, name: str, measures: tuple[str, str], radius
         "direction": "Along the direction of the theory",
         "ball": "On a ball that binds",
     }
-    caption = f"Means over {result.settings.runs} seeds with 95% intervals over seeds, all digits, {where}."
+    confidence = f"{result.settings.confidence:.0%}"
+    caption = f"Means over {result.settings.runs} seeds with {confidence} intervals over seeds, all digits, {where}."
     return Chart(name, titles[name], caption, panels, share_y=False)

@@ -10,9 +10,10 @@ from softlabel.lab.cells import StageResults
 from softlabel.lab.statistics import Interval
 from softlabel.report.page import Page
 from softlabel.studies.mechanism.settings import ALL, EASY, MechanismSettings
-from softlabel.studies.mechanism.training import MEASURES, checkpoints, students_of
+from softlabel.studies.mechanism.training import MEASURES, PATHS, checkpoints, students_of
 from softlabel.studies.pages import StudyResult
 
+RATIOS = ("displacement", "flipped", "kernel", "matched")
 FEWEST = 4  # seeds of an interval where some seeds may be missing
 
 
@@ -62,7 +63,8 @@ class MechanismResult(StudyResult):
         self.settings = settings
         self.steps = checkpoints(settings)
         self._results = {(cell.dataset, cell.seed): result for cell, result in results["train"]}
-        self.comparisons = sum(name != "hard" for dataset in (ALL, EASY) for name, _ in students_of(settings, dataset))
+        soft = sum(name != "hard" for dataset in (ALL, EASY) for name, _ in students_of(settings, dataset))
+        self.comparisons = soft * len(RATIOS)
         self.rows = [
             self._row(dataset, name, radius)
             for dataset in (ALL, EASY)
@@ -102,7 +104,9 @@ class MechanismResult(StudyResult):
     def primary(self) -> Interval:
         """Displacement with soft labels divided by that with hard ones, without a ball; not adjusted."""
         soft, hard = (self._end(ALL, name, None, "displacement") for name in ("soft", "hard"))
-        return _ratio(soft / hard, self.settings.confidence)
+        ratio = _ratio(soft / hard, self.settings.confidence)
+        assert ratio is not None  # weights move
+        return ratio
 
     @property
     def summary(self) -> list[str]:
@@ -132,13 +136,15 @@ class MechanismResult(StudyResult):
             for name in ("overconfident", "underconfident", "corrupted")
             if (row := self.row(ALL, name, None)).displacement is not None
         ]
-        lines.append(f"Other teachers, same ratio: {'; '.join(ratios)}.")
+        if ratios:
+            lines.append(f"With labels of other teachers the weights move this many times as far: {'; '.join(ratios)}.")
         lines.append(
-            f"Direction (Appendix D): the cosine between the change of the weights and U is {limit.end['cosine']:.2f} "
-            f"with kernel-limit labels and {hard.end['cosine']:.2f} with hard ones, the multiple of U "
-            f"{limit.end['multiple']:.0f} and {hard.end['multiple']:.0f}."
+            "The theory says that weights move along U, the direction of the kernel-limit teacher (Appendix D): the "
+            f"cosine between their change and U is {limit.end['cosine']:.2f} with that teacher's labels and "
+            f"{hard.end['cosine']:.2f} with hard ones, and they move {limit.end['multiple']:.0f} and "
+            f"{hard.end['multiple']:.0f} times the length of U along it."
         )
-        initial = np.mean([result.metrics["initial_margin"] for result in self._results.values()])
+        initial = np.mean([self._results[ALL, seed].metrics["initial_margin"] for seed in self.settings.seeds])
         lines.append(
             f"The margin γ_m of the features is {initial:.4f} at the initialization, and {soft.end['margin']:.4f} "
             f"(soft) and {hard.end['margin']:.4f} (hard) at the end."
@@ -172,7 +178,8 @@ class MechanismResult(StudyResult):
         if labels != "hard":
             for name in RATIOS[:3]:
                 mine, hard = (self._end(dataset, one, radius, name) for one in (labels, "hard"))
-                ratios[name] = _ratio(mine / hard, confidence)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    ratios[name] = _ratio(mine / hard, confidence)
             ratios["matched"] = self._matched(dataset, labels, radius, confidence)
         k = students_of(self.settings, dataset).index((labels, radius))
         tests = [float(self._results[dataset, seed].arrays["test"][k]) for seed in self.settings.seeds]
@@ -193,9 +200,7 @@ class MechanismResult(StudyResult):
             [
                 displacement_at(error, moved, self.settings.matched_error)
                 for error, moved in zip(
-                    self._curves(dataset, name, radius, "error"),
-                    self._curves(dataset, name, radius, "displacement"),
-                    strict=True,
+                    *(self._curves(dataset, name, radius, f"path: {measure}") for measure in PATHS), strict=True
                 )
             ]
             for name in (labels, "hard")
@@ -204,20 +209,23 @@ class MechanismResult(StudyResult):
         return _ratio(np.array(ratios), confidence) if len(ratios) >= FEWEST else None
 
 
-RATIOS = ("displacement", "flipped", "kernel", "matched")
-
-
 def displacement_at(error: np.ndarray, moved: np.ndarray, target: float) -> float | None:
-    """The displacement where the error first falls to the target, interpolated between checkpoints; None if never."""
+    """The displacement where the error first falls to the target, interpolated between two points of the paths.
+
+    None if it never does, or before the second point: the error of the initialization, whose outputs are 0, says
+    nothing about the steps after it.
+    """
     below = np.flatnonzero(error <= target)
-    if len(below) == 0 or below[0] == 0:
+    if len(below) == 0 or below[0] <= 1:
         return None
     k = int(below[0])
     share = (error[k - 1] - target) / (error[k - 1] - error[k])
     return float(moved[k - 1] + share * (moved[k] - moved[k - 1]))
 
 
-def _ratio(values: np.ndarray, confidence: float) -> Interval:
-    """Geometric mean of ratios, with Student's interval of their logarithms."""
-    logs = Interval.from_runs(np.log(np.maximum(values, 1e-12)), confidence)
+def _ratio(values: np.ndarray, confidence: float) -> Interval | None:
+    """Geometric mean of ratios, with Student's interval of their logarithms; None where a ratio is 0 or undefined."""
+    if not (np.isfinite(values) & (values > 0)).all():
+        return None
+    logs = Interval.from_runs(np.log(values), confidence)
     return Interval(math.exp(logs.mean), math.exp(logs.low), math.exp(logs.high), logs.runs)

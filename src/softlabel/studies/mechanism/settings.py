@@ -70,8 +70,10 @@ class MechanismSettings(PaperSettings):
         check_init("symmetric", self.width)
         if self.rows > self.teacher_rows * 5 / 6:
             raise ValueError(f"`rows` ({self.rows}) must not exceed 5/6 of `teacher_rows` ({self.teacher_rows})")
-        if self.checkpoints > self.iterations:
-            raise ValueError(f"`checkpoints` ({self.checkpoints}) must not exceed `iterations` ({self.iterations})")
+        if self.iterations % self.checkpoints:
+            raise ValueError(
+                f"`iterations` ({self.iterations}) must be a multiple of `checkpoints` ({self.checkpoints})"
+            )
         return self
 
     def condition(self, dataset: str) -> Condition:

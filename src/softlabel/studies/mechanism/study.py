@@ -14,7 +14,7 @@ class MechanismStudy(Study[MechanismSettings, MechanismResult]):
     (label > 4), the same learning rate and number of steps for all labels. Primary endpoint: the displacement of the
     weights with soft labels divided by that with hard labels, at the end, without a ball, geometric mean over seeds
     with a 95% interval of Student (displacement has no test rows). The papers' explanation is supported if the interval
-    lies below 1. Secondary, adjusted for the number of kinds of labels: flipped activations, drift of the gradient
+    lies below 1. Secondary, adjusted for all ratios of the table: flipped activations, drift of the gradient
     kernel, displacement at the same training error, teachers that are over- or underconfident or whose labels are
     partly wrong, easier data, and a ball that binds. Described: the margin γ_m of the features, and the projection of
     the change of the weights on the direction U of a kernel-limit teacher.

@@ -17,6 +17,8 @@ from softlabel.theory.margin import init_margin, margin
 
 TEACHER_EPOCHS = 5
 MEASURES = ("error", "displacement", "flipped", "kernel", "margin", "cosine", "multiple")
+PATHS = ("error", "displacement")  # measured more often
+PATH_POINTS = 50  # about, between two checkpoints
 PAIRS = 4000  # of directions, for the logits of the kernel-limit teacher
 CORRUPTION_STREAM = 3
 
@@ -37,20 +39,25 @@ def bundles(settings: MechanismSettings, results: StageResults) -> list[Bundle]:
     ]
 
 
-def labels_of(settings: MechanismSettings, dataset: str) -> tuple[str, ...]:
+def labels_of(dataset: str) -> tuple[str, ...]:
     """The labels that students of a data set learn from."""
     return LABELS if dataset == ALL else LABELS[:2]
 
 
 def students_of(settings: MechanismSettings, dataset: str) -> list[tuple[str, float | None]]:
     """Labels and radius of every student."""
-    return [(name, radius) for radius in (None, settings.radius) for name in labels_of(settings, dataset)]
+    return [(name, radius) for radius in (None, settings.radius) for name in labels_of(dataset)]
 
 
 def checkpoints(settings: MechanismSettings) -> list[int]:
     """Steps at which students are measured: the first, and then evenly."""
+    return list(range(0, settings.iterations + 1, settings.iterations // settings.checkpoints))
+
+
+def path_every(settings: MechanismSettings) -> int:
+    """Steps between two points of the paths of error and displacement: a divisor of those between checkpoints."""
     every = settings.iterations // settings.checkpoints
-    return [0, *range(every, every * settings.checkpoints + 1, every)]
+    return next(step for step in range(max(1, every // PATH_POINTS), every + 1) if every % step == 0)
 
 
 def train(settings: MechanismSettings, cells: Sequence[MechanismCell], arrays: CellArrays) -> list[CellResult]:
@@ -60,7 +67,7 @@ def train(settings: MechanismSettings, cells: Sequence[MechanismCell], arrays: C
 
 def _train_cell(settings: MechanismSettings, cell: MechanismCell) -> CellResult:
     rows = condition_rows(settings.condition(cell.dataset), cell.seed)
-    logits, _, test_logits = teacher_outputs(ConditionTeacher(), rows, TEACHER_EPOCHS, cell.seed)
+    logits, _, _ = teacher_outputs(ConditionTeacher(), rows, TEACHER_EPOCHS, cell.seed)
     chosen = np.sort(np.random.default_rng(cell.seed).permutation(len(rows.train.y))[: settings.rows])
     x, y = rows.train.X[chosen].astype(np.float64), np.where(rows.train.y[chosen] == 1, 1.0, -1.0)
     labels, limit = _labels(settings, cell, x, y, logits[chosen])
@@ -69,13 +76,12 @@ def _train_cell(settings: MechanismSettings, cell: MechanismCell) -> CellResult:
         for name, radius in students_of(settings, cell.dataset)
     ]
     gauge = Gauge(settings, x, y, limit, cell.seed)
-    steps = checkpoints(settings)
-    options = TrainingOptions(callback=gauge.measure, callback_every=steps[1])
-    run = train_students(x, students, labels, iterations=steps[-1], options=options)
+    options = TrainingOptions(callback=gauge.measure, callback_every=path_every(settings))
+    run = train_students(x, students, labels, iterations=settings.iterations, options=options)
     test = [100 * float(correct(trained.network.logits(rows.test.X), rows.test).mean()) for trained in run]
-    metrics = {"teacher": 100 * float(correct(test_logits, rows.test).mean()), "initial_margin": gauge.initial_margin}
     stored = {name: np.array(gauge.values[name]) for name in MEASURES}  # (checkpoints, students)
-    return CellResult(metrics, stored | {"test": np.array(test)})
+    stored |= {f"path: {name}": np.array(gauge.paths[name]) for name in PATHS}  # (points, students)
+    return CellResult({"initial_margin": gauge.initial_margin}, stored | {"test": np.array(test)})
 
 
 def _labels(
@@ -94,7 +100,7 @@ def _labels(
         "corrupted": teacher_logits(np.where(flips, -1, 1) * softened(logits, scale).values),
         "kernel limit": softened(limit.logits(x, pairs=PAIRS, seed=cell.seed)[0], scale),
     }
-    return {name: labels[name] for name in labels_of(settings, cell.dataset)}, limit
+    return {name: labels[name] for name in labels_of(cell.dataset)}, limit
 
 
 class Gauge:
@@ -119,13 +125,21 @@ class Gauge:
         self.kernel = self._kernel(self.active)
         self.initial_margin = init_margin(x, y, self.start)
         self.u = signs[:, None] / np.sqrt(settings.width) * limit.v(self.start)
+        self.every = settings.iterations // settings.checkpoints
         self.values: dict[str, list[list[float]]] = {name: [] for name in MEASURES}
+        self.paths: dict[str, list[list[float]]] = {name: [] for name in PATHS}
 
     def measure(self, step: int, weights: Weights) -> None:
-        """Record all students at a step."""
-        measured = [self._student(weights[k]) for k in weights.training]
-        for k, name in enumerate(MEASURES):
-            self.values[name].append([row[k] for row in measured])
+        """Record error and displacement of all students at a step, and at a checkpoint all measures."""
+        networks = [weights[k] for k in weights.training]
+        _append(self.paths, [self._path(network) for network in networks])
+        if step % self.every == 0:
+            _append(self.values, [self._student(network) for network in networks])
+
+    def _path(self, network: TwoLayer) -> tuple[float, float]:
+        change = network.hidden.double().numpy() - self.start
+        error = float((network.logits(self.x) * self.y <= 0).mean())
+        return error, float(np.sqrt((change**2).sum(1).mean() * len(change)))
 
     def _student(self, network: TwoLayer) -> tuple[float, ...]:
         hidden = network.hidden.double().numpy()
@@ -134,8 +148,7 @@ class Gauge:
         size, along = float(np.linalg.norm(change)), float((change * self.u).sum())
         norm = float(np.linalg.norm(self.u))
         return (
-            float((network.logits(self.x) * self.y <= 0).mean()),
-            float(np.sqrt((change**2).sum(1).mean() * len(hidden))),
+            *self._path(network),
             float((active != self.active).mean()),
             float(np.linalg.norm(self._kernel(active) - self.kernel) / np.linalg.norm(self.kernel)),
             init_margin(self.x, self.y, hidden),
@@ -146,3 +159,9 @@ class Gauge:
     def _kernel(self, active: np.ndarray) -> np.ndarray:
         features = active.astype(np.float64)
         return features @ features.T / active.shape[1] * self.gram
+
+
+def _append(columns: dict[str, list[list[float]]], measured: list[tuple[float, ...]]) -> None:
+    """Add what was measured of every student to the columns."""
+    for k, column in enumerate(columns.values()):
+        column.append([row[k] for row in measured])
