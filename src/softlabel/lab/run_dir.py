@@ -18,7 +18,7 @@ from softlabel.documents import json_text
 from softlabel.errors import InputError, SoftlabelError, few, require
 from softlabel.lab.executors import MOST_THREADS
 from softlabel.lab.ledger import Ledger
-from softlabel.lab.settings_file import read_settings, same_settings, settings_text
+from softlabel.lab.settings_file import read_written, settings_text, without_none, written
 from softlabel.lab.study import Study
 from softlabel.numerics.files import WriteError, explained, is_unfinished, write_text
 
@@ -112,14 +112,14 @@ def _check_new(run_dir: Path, values: dict[str, Any]) -> None:
             "`out` directory",
         )
         return
-    recorded = _read_settings(run_dir / SETTINGS)
-    if not same_settings(recorded, values):
-        raise _other_settings(run_dir, recorded, values)
+    recorded, now = without_none(_read_settings(run_dir / SETTINGS)), without_none(written(values))
+    if recorded != now:
+        raise _other_settings(run_dir, recorded, now)
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
     try:
-        return read_settings(path)
+        return read_written(path)
     except (OSError, ValueError) as problem:
         raise InputError(f"'{path}' cannot be read ({problem}); choose another `out`") from None
 
@@ -127,7 +127,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 def _contains(path: Path, values: dict[str, Any]) -> bool:
     """Whether a file contains exactly these settings."""
     try:
-        return read_settings(path) == values
+        return read_written(path) == written(values)
     except (OSError, ValueError):
         return False
 

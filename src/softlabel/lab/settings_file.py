@@ -13,31 +13,37 @@ NONE = "none"
 
 def settings_text(values: dict[str, Any]) -> str:
     """The settings as TOML."""
-    return tomli_w.dumps(_changed(values, None, NONE))
+    return tomli_w.dumps(written(values))
+
+
+def written(values: dict[str, Any]) -> dict[str, Any]:
+    """The settings as their file has them."""
+    return _changed(values, None, NONE)
+
+
+def read_written(path: Path) -> dict[str, Any]:
+    """What a settings file has; raises OSError or ValueError (that of TOML or UTF-8) where it has no settings."""
+    return tomllib.loads(require_regular_file(path).read_text(encoding="utf-8"))
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The settings in a file; raises OSError or ValueError (that of TOML or UTF-8) where it has none."""
-    return _changed(tomllib.loads(require_regular_file(path).read_text(encoding="utf-8")), NONE, None)
+    """The settings in a file, with None for "none"; raises as `read_written`."""
+    return _changed(read_written(path), NONE, None)
 
 
-def same_settings(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """Whether two settings are equal; a missing value is the same as None."""
-    return _without_none(first) == _without_none(second)
+def without_none(value: Any) -> Any:
+    """Written settings without those that are "none", which a file may lack."""
+    if isinstance(value, dict):
+        return {name: without_none(part) for name, part in value.items() if part != NONE}
+    if isinstance(value, list):
+        return [without_none(part) for part in value]
+    return value
 
 
 def _changed(value: Any, old: str | None, new: str | None) -> Any:
     """The value with `new` for every `old` in it."""
     if isinstance(value, dict):
         return {name: _changed(part, old, new) for name, part in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_changed(part, old, new) for part in value]
     return new if value is old or (old is not None and value == old) else value
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_none(part) for name, part in value.items() if part is not None}
-    if isinstance(value, list):
-        return [_without_none(part) for part in value]
-    return value

@@ -44,9 +44,9 @@ def interval_cell(mean: float, low: float, high: float, digits: str = ".2f") -> 
     return Cell(f"{mean:{digits}}", f"{low:{digits}} … {high:{digits}}")
 
 
-def accuracy_cell(estimate: Estimate) -> Cell:
+def accuracy_cell(estimate: Estimate, confidence: float) -> Cell:
     """An accuracy in per cent with its interval, which ends at 0 and 100."""
-    low, high = estimate.interval()
+    low, high = estimate.interval(confidence)
     return interval_cell(estimate.mean, max(low, 0.0), min(high, 100.0))
 
 

@@ -1,7 +1,7 @@
 """What the settings of all studies of the papers share."""
 
 from abc import abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -10,6 +10,8 @@ from softlabel.lab import Settings
 
 class PaperSettings(Settings):
     """Settings of a study of the papers: its data set, its seeds, and the confidence of its intervals."""
+
+    one_data_set: ClassVar[bool] = True  # so that it can be replaced by another
 
     data: str
     runs: int = Field(ge=2)
@@ -25,9 +27,9 @@ class PaperSettings(Settings):
     def check_data(self) -> None:
         """Raise unless the data are available, with the classes of the study."""
 
-    def on_digits(self) -> Self:
-        """The same study on scikit-learn's digits."""
-        return self.model_copy(update={"data": "digits"})
+    def on_digits(self) -> Self | None:
+        """The same study on scikit-learn's digits; None where it has its meaning on its own data only."""
+        return None
 
 
 def learning_rates(low: float, high: float, count: int) -> tuple[float, ...]:

@@ -163,10 +163,14 @@ def study_settings(
     changed = settings.model_dump()
     source = "settings"
     if isinstance(changes, Mapping):
-        changed |= changes
+        changed = _merged(changed, changes)
     elif changes is not None:
         source = f"settings file '{changes}'"
-        changed |= _read_toml(Path(changes), name)
+        changed = _merged(changed, _read_toml(Path(changes), name))
+    require(
+        values.get("data") is None or settings.one_data_set,
+        f"'{name}' has several data sets, so that `data` cannot be chosen: change its `conditions` in `settings`",
+    )
     changed |= {key: value for key, value in values.items() if value is not None}
     try:
         return type(settings).model_validate(changed)
@@ -174,17 +178,27 @@ def study_settings(
         raise InputError(f"{source}: {_first_mistake(problem, type(settings).model_fields)}") from None
 
 
+def _merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with changes; a table within them is changed in what its changes name."""
+    merged = dict(values)
+    for name, change in changes.items():
+        before = merged.get(name)
+        both = isinstance(before, Mapping) and isinstance(change, Mapping)
+        merged[name] = _merged(before, change) if both else change  # type: ignore[arg-type]
+    return merged
+
+
 def _first_mistake(problem: ValidationError, names: Iterable[str]) -> str:
     """What is wrong with the first setting that is, in one line."""
     first = problem.errors()[0]
-    where, given, limits = ".".join(str(part) for part in first["loc"]), first["input"], first.get("ctx", {})
+    where, value, limits = ".".join(str(part) for part in first["loc"]), first["input"], first.get("ctx", {})
     if first["type"] == "extra_forbidden":
         return str(unknown("setting", where, names)) if len(first["loc"]) == 1 else f"there is no setting `{where}`"
     if first["type"] == "too_short":
         return f"`{where}` needs at least {counted(limits['min_length'], 'value')}, got {limits['actual_length']}"
     message = first["msg"].removeprefix("Value error, ")
     if message.startswith("Input should be "):
-        return f"`{where}` must be {message.removeprefix('Input should be ')}, got {given!r}"
+        return f"`{where}` must be {message.removeprefix('Input should be ')}, got {value!r}"
     return f"`{where}`: {message}" if where else message
 
 
@@ -207,9 +221,9 @@ def with_available_data(settings: PaperSettings) -> PaperSettings:
         settings.check_data()
         return settings
     except UnavailableError as reason:
-        if settings.data != "mnist":
+        digits = settings.on_digits() if settings.data == "mnist" else None
+        if digits is None:
             raise
         log.info("MNIST is unavailable (%s); using scikit-learn's digits instead", reason)
-        digits = settings.on_digits()
         digits.check_data()
         return digits

@@ -6,11 +6,13 @@ import math
 import numpy as np
 import pytest
 
+from softlabel.errors import InputError, UnavailableError
 from softlabel.lab import CellResult, StageResults
 from softlabel.studies.conditions import ConditionsResult, ConditionsSettings
 from softlabel.studies.conditions import cells as grid
 from softlabel.studies.questions import QUESTIONS
 from softlabel.studies.questions.seed_variance import SeedVarianceStudy
+from softlabel.studies.reproduce import reproduce, study_settings, with_available_data
 
 EXAMPLES = 400
 
@@ -79,3 +81,49 @@ def test_a_smaller_spread_is_found_and_an_equal_one_is_not():
         result = ConditionsResult(SeedVarianceStudy(settings), results)
         assert f"over seeds {word} with soft labels" in result.summary[0]
         assert result.primary.low <= soft / 0.02 <= result.primary.high
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("sample-size", {"conditions": [{"name": "a", "position": 500, "rows": 500}]}, "two different positions"),
+        ("multiclass", {"conditions": [{"name": "a"}, {"name": "b", "position": 2}]}, "two different positions"),
+        ("initialization", {"conditions": [{"name": "a", "init": "he", "radius": 25.0}]}, "on both of its sides"),
+        ("seed-variance", {"runs": 2}, "'seed-variance' needs at least 3 runs, got 2"),
+    ],
+)
+def test_conditions_that_cannot_answer_the_question_are_refused_before_training(name, changes, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        reproduce(name, settings=changes, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_data_set_cannot_be_chosen_where_there_are_several():
+    with pytest.raises(InputError, match="'sample-size' has several data sets"):
+        reproduce("sample-size", data="digits")
+
+
+def test_a_part_of_nested_settings_is_changed_alone():
+    before, after = (study_settings("multiclass", "quick", changes) for changes in (None, {"recipe": {"checks": 3}}))
+    assert after == before.model_copy(update={"recipe": before.recipe.model_copy(update={"checks": 3})})
+
+
+def test_questions_are_not_asked_on_other_data(monkeypatch):
+    def missing(*args, **more):
+        raise UnavailableError("no source answers")
+
+    monkeypatch.setattr("softlabel.studies.conditions.settings.check_condition_data", missing)
+    with pytest.raises(UnavailableError):
+        with_available_data(study_settings("sample-size", "quick"))
+
+
+def test_no_spread_in_one_condition_leaves_the_others():
+    settings = SeedVarianceStudy.presets["quick"].model_copy(update={"runs": 5})
+    first = settings.conditions[0].name
+    results = invented(settings, lambda c: 0.0)
+    for cell, result in results["test"]:
+        if cell.condition.name == first:
+            result.arrays["correct"] = np.packbits(np.arange(EXAMPLES) < 300)
+    result = ConditionsResult(SeedVarianceStudy(settings), results)
+    assert 0 < result.primary.low < result.primary.high
+    assert all(math.isfinite(value.mean) for value in result.endpoints.values())

@@ -100,8 +100,12 @@ class MarginExponent:
 
 
 def margin_exponent(margins: Sequence[Sequence[CertifiedMargin]]) -> MarginExponent | None:
-    """The exponent over numbers of rows, one sequence of seeds for each; None with fewer than two numbers of rows."""
-    if len({one.rows for same in margins for one in same}) < 2:
+    """The exponent over numbers of rows, one sequence of seeds for each.
+
+    None with fewer than two numbers of rows, or a margin that is not certified to be positive.
+    """
+    every = [one for same in margins for one in same]
+    if len({one.rows for one in every}) < 2 or min(one.lower for one in every) <= 0:
         return None
     middles, lows, highs = [], [], []
     for seed in zip(*margins, strict=True):

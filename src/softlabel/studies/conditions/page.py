@@ -47,9 +47,9 @@ def _gap_table(result: ConditionsResult) -> Table:
     rows = [
         [
             row.condition.name,
-            accuracy_cell(row.teacher),
-            accuracy_cell(row.arms["hard"]),
-            accuracy_cell(row.arms["soft"]),
+            accuracy_cell(row.teacher, result.settings.confidence),
+            accuracy_cell(row.arms["hard"], result.settings.confidence),
+            accuracy_cell(row.arms["soft"], result.settings.confidence),
             interval_cell(row.gap.mean, row.gap.low, row.gap.high, "+.2f"),
             _verdict(row),
         ]
@@ -104,14 +104,13 @@ def _choice_table(result: ConditionsResult) -> Table:
 
 def _method(settings: ConditionsSettings) -> list[str]:
     recipe = settings.recipe
-    model = (
-        "output layer and biases trained too" if recipe.train_output else "no biases, output signs fixed (the theory's)"
-    )
+    model = "output layer trained too" if recipe.train_output else "output signs fixed"
+    biases = "with biases" if recipe.biases else "without biases"
     optimizer = "Adam" if recipe.optimizer == "adam" else "(projected) gradient descent"
     return [
-        f"Students: two-layer ReLU networks, {model}; mini-batch {optimizer}, {recipe.iterations:,} steps of "
+        f"Students: two-layer ReLU networks, {model}, {biases}; mini-batch {optimizer}, {recipe.iterations:,} steps of "
         f"{recipe.batch_size} rows, schedule {recipe.schedule}; the weights of the best of {recipe.checks} validation "
-        "checks are tested.",
+        "checks are tested. With two classes an output of exactly 0 (all neurons dead) is wrong, as in the theory.",
         f"Choice: {len(recipe.hard_learning_rates)} settings in each arm (soft: size of the logits × learning rate, "
         f"hard: learning rates only), by mean validation accuracy over {settings.tuning_seeds} tuning seeds.",
         "Soft labels: the teacher's logits, divided by the temperature at which their root mean square is the chosen "
@@ -133,7 +132,7 @@ def _chart(result: ConditionsResult) -> Chart:
     names = not ordered
     series = []
     for arm in ARMS:
-        low, high = zip(*(row.arms[arm].interval() for row in rows), strict=True)
+        low, high = zip(*(row.arms[arm].interval(result.settings.confidence) for row in rows), strict=True)
         means = [row.arms[arm].mean for row in rows]
         series.append(Series(f"{arm} labels", x, means, low, high, role=arm, marks=names))
     teachers = [row.teacher.mean for row in rows]

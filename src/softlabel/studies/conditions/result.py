@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from softlabel.errors import require
 from softlabel.lab.cells import CellResult, StageResults
 from softlabel.lab.statistics import (
     Estimate,
@@ -50,6 +51,10 @@ class Endpoint:
     ) -> "Endpoint":
         """The slope along the positions of the conditions, by least squares."""
         positions = np.array([condition.position for condition in conditions], dtype=np.float64)
+        require(
+            len(set(positions)) >= 2 and bool(np.isfinite(positions).all()),
+            f"the endpoint '{name}' needs conditions with at least two different positions",
+        )
         centered = positions - positions.mean()
         weights = centered / (centered @ centered)
         return cls(name, {one.name: float(w) for one, w in zip(conditions, weights, strict=True)}, of)
@@ -63,6 +68,7 @@ class Endpoint:
         of: Literal["gap", "soft", "hard"] = "gap",
     ) -> "Endpoint":
         """The mean of these conditions minus the mean of those."""
+        require(bool(these) and bool(those), f"the endpoint '{name}' needs conditions on both of its sides")
         weights = {one.name: 1 / len(these) for one in these} | {one.name: -1 / len(those) for one in those}
         return cls(name, weights, of)
 

@@ -1,6 +1,6 @@
 """Conditions under which hard and soft labels are compared, and how students are trained."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, PositiveFloat, model_validator
 
@@ -101,6 +101,9 @@ class ConditionRecipe(Settings):
                 f"the soft arm has {soft} settings (`label_scales` × `soft_learning_rates`), the hard arm {hard} "
                 "(`hard_learning_rates`); both must have the same number"
             )
+        for name in ("label_scales", "soft_learning_rates", "hard_learning_rates"):
+            if len(set(values := getattr(self, name))) < len(values):
+                raise ValueError(f"`{name}` must be different numbers, got {list(values)}")
         return self
 
 
@@ -142,6 +145,8 @@ class ConditionsSettings(PaperSettings):
         A gap within ± this number of percentage points does not matter.
     """
 
+    one_data_set: ClassVar[bool] = False
+
     data: str = "mnist"
     conditions: tuple[Condition, ...] = Field(min_length=1)
     recipe: ConditionRecipe
@@ -175,17 +180,3 @@ class ConditionsSettings(PaperSettings):
         """Raise unless the data of every condition are available, with enough rows of every class."""
         for condition in {each.inputs: each for each in self.conditions}.values():
             check_condition_data(condition)
-
-    def on_digits(self) -> Self:
-        """The same conditions on scikit-learn's digits, as far as they concern MNIST and have few enough rows."""
-        kept = [
-            condition.model_copy(update={"data": "digits"} if condition.data == "mnist" else {})
-            for condition in self.conditions
-            if condition.data != "mnist" or (condition.rows or 0) <= DIGITS_ROWS
-        ]
-        names = {condition.name for condition in kept}
-        kept = [condition for condition in kept if condition.settings_of is None or condition.settings_of in names]
-        return self.model_copy(update={"data": "digits", "conditions": tuple(kept)})
-
-
-DIGITS_ROWS = 1400

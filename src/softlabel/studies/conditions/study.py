@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from typing import ClassVar
 
+from softlabel.errors import require
 from softlabel.lab.cells import Stage, StageResults
 from softlabel.lab.statistics import Interval
 from softlabel.lab.study import Facts, Study
@@ -25,6 +26,15 @@ class ConditionsStudy(Study[ConditionsSettings, ConditionsResult]):
     question: ClassVar[str]
     axis: ClassVar[str] = ""
     log_axis: ClassVar[bool] = False
+    fewest_runs: ClassVar[int] = 2
+
+    def __init__(self, settings: ConditionsSettings) -> None:
+        super().__init__(settings)
+        self.endpoints(settings)  # raises where the conditions cannot answer the question
+        require(
+            settings.runs >= self.fewest_runs,
+            f"'{self.name}' needs at least {self.fewest_runs} runs, got {settings.runs}",
+        )
 
     @abstractmethod
     def endpoints(self, settings: ConditionsSettings) -> list[Endpoint]:

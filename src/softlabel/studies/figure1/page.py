@@ -45,7 +45,7 @@ def _method(result: Figure1Result) -> list[str]:
         f"{settings.resnet_weight_decay:g} (ResNet), batch size {settings.batch_size}, at most {settings.epochs} "
         f"epochs, stopped after {settings.patience} without a better validation accuracy; the best weights are tested "
         "once.",
-        f"Teachers, chosen by validation accuracy on tuning seeds: {teachers}.",
+        f"Teachers{', chosen by validation accuracy on tuning seeds' if result.choice() else ''}: {teachers}.",
         f"Soft labels: the teacher's logits on the training images, temperature {settings.temperature:g} on {side}, "
         f"weight {settings.soft_share:g}. Both arms have the same initialization, order, epochs and patience.",
         "Primary endpoint, fixed before running: the slope of the paired gap on σ. Intervals: two-way random effects "
@@ -151,7 +151,10 @@ def _noise_chart(result: Figure1Result) -> Chart:
         gaps = [level.gap for level in family.levels]
         title = f"gap (harder data gain more: {family.verdict})"
         below.append(Panel(title, [_series("soft − hard", noise, gaps, "extra")], "noise σ", "points", zero_line=True))
-    caption = "Means over seeds with 95% intervals over seeds and test images; below, the paired gap."
+    caption = (
+        f"Means over seeds with {result.settings.confidence:.0%} intervals over seeds and test images; below, the "
+        "paired gap, whose intervals are adjusted for families and levels."
+    )
     return Chart("figure1", "Accuracy under Gaussian noise", caption, [*above, *below], columns=len(result.families))
 
 

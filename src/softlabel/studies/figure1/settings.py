@@ -100,6 +100,10 @@ class Figure1Settings(PaperSettings):
             raise ValueError(f"levels must be at least two increasing numbers, none negative; got {self.levels}")
         if not self.families or len(set(self.families)) != len(self.families):
             raise ValueError(f"families must name one or both families, each once; got {self.families}")
+        if self.resnet_runs is not None and self.resnet_runs > self.runs:
+            raise ValueError(f"`resnet_runs` ({self.resnet_runs}) must not exceed `runs` ({self.runs})")
+        if len(set(self.teachers)) < len(self.teachers):
+            raise ValueError("`teachers` must be different ways to train a teacher")
         return self
 
     def check_data(self) -> None:

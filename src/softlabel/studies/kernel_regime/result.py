@@ -50,13 +50,20 @@ class PaperFigure:
 
     @property
     def verdict(self) -> FigureVerdict:
-        """Whether every comparison confirms the claim, none does, or some do."""
+        """Whether every comparison confirms the claim, some refute it, or some are not decided and none refutes it."""
         outcomes = {comparison.holds for comparison in self.comparisons}
         if outcomes == {True}:
             return "holds"
-        if outcomes == {False}:
-            return "does not hold"
-        return "holds partly" if True in outcomes else "open"
+        if False in outcomes:
+            return "holds partly" if True in outcomes else "does not hold"
+        return "open"
+
+    @property
+    def confirmed(self) -> str:
+        """How many comparisons confirm the claim, refute it, and decide nothing."""
+        counts = [sum(one.holds is wanted for one in self.comparisons) for wanted in (True, False, None)]
+        words = zip(("confirm it", "refute it", "do not decide"), counts, strict=True)
+        return f"of {len(self.comparisons)} comparisons " + ", ".join(f"{n} {word}" for word, n in words if n)
 
 
 class KernelRegimeResult(StudyResult):
@@ -103,7 +110,7 @@ class KernelRegimeResult(StudyResult):
     @property
     def summary(self) -> list[str]:
         """One line per figure."""
-        return [f"{figure.name}: {figure.verdict}. {figure.claim}" for figure in self.figures]
+        return [f"{figure.name}: {figure.verdict} ({figure.confirmed}). {figure.claim}" for figure in self.figures]
 
     def _page(self) -> Page:
         from softlabel.studies.kernel_regime.page import kernel_regime_page
@@ -114,12 +121,13 @@ class KernelRegimeResult(StudyResult):
         return [
             PaperFigure(
                 "Figure 1",
-                "With λ = 0.01 a student with access to a teacher ends better than one without, and learns faster.",
+                f"With λ = {self.settings.strength:g} a student with access to a teacher ends better than one without, "
+                "and learns faster.",
                 (*self._ends("student", "no teacher"), self._area("student", "no teacher")),
             ),
             PaperFigure(
                 "Figure 2",
-                "λ = 0.01 is better than λ = 0 and λ = ∞, in training and in test.",
+                f"λ = {self.settings.strength:g} is better than λ = 0 and λ = ∞, in training and in test.",
                 (*self._ends("student", "λ = 0"), *self._ends("student", "λ = ∞")),
             ),
             PaperFigure(

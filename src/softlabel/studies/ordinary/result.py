@@ -150,20 +150,24 @@ class OrdinaryResult(StudyResult):
         """The gap of the narrowest students, with dead neurons and without."""
         parts = []
         for one in narrow:
-            alive = "too few seeds have none" if one.alive is None else f"{one.alive:+.2f} where no neuron is dead"
+            alive = (
+                "too few seeds without a dead neuron"
+                if one.alive is None
+                else f"{one.alive:+.2f} where no neuron is dead"
+            )
             parts.append(f"{one.gap:+.2f} points on {one.dataset} ({alive})")
-        return f"With {min(self.settings.widths)} neurons soft labels are ahead by {' and '.join(parts)}."
+        return f"With {min(self.settings.widths)} neurons soft − hard is {' and '.join(parts)}."
 
     def _verdict(self) -> list[str]:
         """Whether dead neurons explain gaps, by the rule fixed before the run; and gaps at equal numbers of them."""
         lines = []
-        ahead = [one for one in self.mediation if one.gap.low > 0]
-        if ahead:
-            explained = [one for one in ahead if one.alive is not None and _none(one.alive)]
+        apart = [one for one in self.mediation if one.gap.low > 0 or one.gap.high < 0]
+        if apart:
+            explained = [one for one in apart if one.alive is not None and _none(one.alive)]
             names = f" ({', '.join(f'{one.dataset}, {one.width} neurons' for one in explained)})" if explained else ""
             lines.append(
                 f"By the rule fixed before the run (where all neurons live, the gap lies within ±{EXPLAINED:g} points) "
-                f"dead neurons explain {len(explained)} of the {len(ahead)} gaps that exclude 0{names}."
+                f"dead neurons explain {len(explained)} of the {len(apart)} gaps that exclude 0{names}."
             )
         matched = [one.matched for one in self.mediation if one.matched is not None]
         if matched:
@@ -203,7 +207,11 @@ class OrdinaryResult(StudyResult):
         best = np.array([run.metrics["best_epoch"] for run in runs])
         row = PAPER.get((leave_out, width)) if self.settings.data == "mnist" else None
         printed = None if row is None else row[1 if arm == "hard" else 2]
-        below = None if printed is None else share_interval(int((values < printed).sum()), len(values), 0.95)
+        below = (
+            None
+            if printed is None
+            else share_interval(int((values < printed).sum()), len(values), self.settings.confidence)
+        )
         return PrintedNumber(
             dataset=set_name(leave_out),
             width=width,
@@ -243,7 +251,11 @@ class OrdinaryResult(StudyResult):
         modes = []
         for count in sorted({int(value) for values in live.values() for value in values}):
             counts = {arm: int((live[arm] == count).sum()) for arm in ARMS}
-            values = np.array([r.metrics["test"] for arm in ARMS for r in runs[arm] if r.metrics["live"] == count])
+            by_seed = [
+                [run.metrics["test"] for run in both if run.metrics["live"] == count]
+                for both in zip(*(runs[arm] for arm in ARMS), strict=True)
+            ]
+            values = np.array([np.mean(of_seed) for of_seed in by_seed if of_seed])  # both arms of a seed are related
             mean = low = high = float(values.mean())
             if len(values) >= FEWEST:
                 one = Interval.from_runs(values, self.settings.confidence)

@@ -99,6 +99,12 @@ class OrdinarySettings(PaperSettings):
         for name, values in (("widths", self.widths), ("leave_out", self.leave_out), ("inits", self.inits)):
             if len(set(values)) < len(values):
                 raise ValueError(f"{name} must not contain duplicates, got {list(values)}")
+        ways = self.ways("standardized")
+        if len(set(ways)) < len(ways):
+            raise ValueError(
+                "`temperatures`, `label_temperatures`, `learning_rates` and `inits` must be different from each other "
+                "and from the primary way of training"
+            )
         for init in self.inits:
             for width in self.widths:
                 check_init(init, width)

@@ -65,7 +65,7 @@ class RobustnessStudy(ConditionsStudy):
         return [
             f"{row.condition.name}: {row.collapsed['hard']} of {row.gap.runs} runs with hard labels and "
             f"{row.collapsed['soft']} with soft labels collapse with the settings of MNIST; the gap there says nothing "
-            "about soft labels."
+            "about soft labels (added after the run)."
             for row in result.rows
             if _mostly_collapsed(row)
         ]

@@ -81,9 +81,13 @@ def _about_margins(result: ConditionsResult) -> list[str]:
     if exponent is None:
         return []
     rows = [margins[0].rows for margins in result.margins.values()]
+    harder = (
+        ": more rows are harder to separate, so that bounds at the γ* of the data grow with n faster than at a fixed γ"
+        if exponent.high < 0
+        else ""
+    )
     return [
         f"The certified margin γ* of {rows[0]:,} to {rows[-1]:,} training rows changes as n^{exponent.mean:.2f} "
         f"(the certified intervals of {len(next(iter(result.margins.values())))} seeds allow exponents from "
-        f"{exponent.low:.2f} to {exponent.high:.2f}): more rows are harder to separate, so that bounds at the γ* of "
-        "the data grow with n faster than at a fixed γ."
+        f"{exponent.low:.2f} to {exponent.high:.2f}){harder}."
     ]

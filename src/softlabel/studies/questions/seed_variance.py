@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from softlabel.errors import require
 from softlabel.lab.statistics import Interval, paired_spread_ratio
 from softlabel.studies.conditions import Condition, ConditionsResult, ConditionsSettings, ConditionsStudy, Endpoint
 from softlabel.studies.questions.recipes import ADAM, presets
@@ -38,6 +39,7 @@ class SeedVarianceStudy(ConditionsStudy):
         "Spread of the test accuracy over seeds, and rows on which two seeds disagree, with hard and soft labels."
     )
     presets = presets(ADAM, _conditions, runs=40)
+    fewest_runs = 3
 
     def endpoints(self, settings: ConditionsSettings) -> list[Endpoint]:
         """The mean gap, beside which the spread stands."""
@@ -61,21 +63,28 @@ class SeedVarianceStudy(ConditionsStudy):
         """Disagreement of seeds, and whether the worst seeds gain more than the mean."""
         rows = [row.disagreement for row in result.rows]
         fewer = sum(row["soft"] < row["hard"] for row in rows)
-        share = math.exp(np.mean([math.log(row["soft"] / row["hard"]) for row in rows]))
+        shares = [math.log(row["soft"] / row["hard"]) for row in rows if min(row.values()) > 0]
+        average = f", on {math.exp(np.mean(shares)):.2f} times as many on average" if shares else ""
         worst = [np.quantile(row.values["soft"], 0.1) - np.quantile(row.values["hard"], 0.1) for row in result.rows]
+        gain = "; the difference is what a smaller spread gives to users" if result.primary.high < 1 else ""
         return [
-            f"Two seeds disagree on fewer test rows with soft labels under {fewer} of {len(rows)} conditions, on "
-            f"{share:.2f} times as many on average.",
-            f"The tenth percentile of the accuracy over seeds gains {np.mean(worst):+.2f} points on average, the mean "
-            f"{result.endpoints[MEAN_GAP].mean:+.2f}: the difference is what a smaller spread gives to users.",
+            f"Two seeds disagree on fewer test rows with soft labels under {fewer} of {len(rows)} conditions{average}.",
+            "From hard to soft labels the tenth percentile of the accuracy over seeds changes by "
+            f"{np.mean(worst):+.2f} points on average, the mean by {result.endpoints[MEAN_GAP].mean:+.2f}{gain}.",
         ]
 
 
 def spread_ratio(result: ConditionsResult) -> Interval:
-    """Standard deviation over seeds with soft labels divided by that with hard ones, geometric mean over conditions."""
+    """Standard deviation over seeds with soft labels divided by that with hard ones, geometric mean over conditions.
+
+    A condition without any spread in an arm has no ratio and is left out.
+    """
     logs = [
-        paired_spread_ratio(row.values["soft"], row.values["hard"], result.settings.confidence) for row in result.rows
+        paired_spread_ratio(row.values["soft"], row.values["hard"], result.settings.confidence)
+        for row in result.rows
+        if min(row.spread.values()) > 0
     ]
+    require(bool(logs), "the accuracies of all seeds are equal: more `runs` may differ")
     mean = float(np.mean([one.mean for one in logs]))
     half = math.hypot(*((one.high - one.low) / 2 for one in logs)) / len(logs)
     return Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), logs[0].runs)

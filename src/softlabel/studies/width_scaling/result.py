@@ -171,8 +171,8 @@ class WidthScalingResult(StudyResult):
         for arm, name in (("soft, theorem", "as in Theorem 2"), ("soft, tempered", "with a temperature (κ = 2/γ)")):
             counts = []
             for epsilon in self.settings.epsilons:
-                found = Counter(self._compare(level, arm, epsilon) for level in levels)
-                counts.append(f"ε = {epsilon:g}: " + ", ".join(f"{word} at {found[word]}" for word in COMPARED))
+                words = Counter(self._compare(level, arm, epsilon) for level in levels)
+                counts.append(f"ε = {epsilon:g}: " + ", ".join(f"{word} at {words[word]}" for word in COMPARED))
             lines.append(
                 f"Neurons with soft labels {name}, compared with hard ones at {len(levels)} margins: "
                 f"{'; '.join(counts)}."
