@@ -150,7 +150,9 @@ def test_presets_and_bad_settings():
     assert standard.runs >= 100
     assert standard.primary["soft"] == Way(temperature=2.0)
     assert math.isclose(standard.primary["hard"].learning_rate, 0.01)
-    for changes in ({"other_runs": 9}, {"widths": ()}, {"widths": (4, 4)}, {"runs": 1}, {"temperature": 0.0}):
+    for changes in ({"other_runs": 9}, {"widths": ()}, {"widths": (4, 4)}, {"runs": 1}, {"temperature": 0.0},
+                    {"temperatures": (2.0,)}, {"learning_rates": (0.01,)}, {"inits": ("torch",)},
+                    {"label_temperatures": (2.0, 2.0)}):  # fmt: skip
         with pytest.raises(ValidationError):
             small(**changes)
     with pytest.raises((ValidationError, InputError), match="unknown init"):

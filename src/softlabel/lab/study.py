@@ -51,6 +51,11 @@ class Result(ABC):
     def summary(self) -> list[str]:
         """What it says in plain sentences, one per line."""
 
+    @property
+    def answer(self) -> str:
+        """What answers the question, in one line."""
+        return self.summary[0]
+
     @abstractmethod
     def plot(self) -> "Figure":
         """A matplotlib figure of its main numbers."""

@@ -40,7 +40,7 @@ class AllStudies(Result):
     @property
     def summary(self) -> list[str]:
         """The answer of every study."""
-        return [f"{name}: {result.summary[0]}" for name, result in self.results.items()]
+        return [f"{name}: {result.answer}" for name, result in self.results.items()]
 
     def plot(self) -> "Figure":
         """The figure of the first study; the others have their own."""

@@ -227,6 +227,7 @@ def test_samples_of_other_data_sets_are_independent():
         ({"conditions": (SETTINGS.conditions[0],) * 2}, "different names"),
         ({"runs": 1}, "greater than or equal to 2"),
         ({"recipe": RECIPE.model_dump() | {"hard_learning_rates": (1.0,)}}, "both must have the same number"),
+        ({"recipe": RECIPE.model_dump() | {"hard_learning_rates": (3.0, 3.0)}}, "must be different numbers"),
         ({"conditions": ({"name": "a", "settings_of": "b"},)}, "must name a condition that chooses its own"),
         ({"conditions": ({"name": "a", "width": 5},)}, "width must be even"),
         ({"conditions": ({"name": "a", "init": "he2"},)}, "unknown init"),

@@ -147,7 +147,10 @@ class ConditionsResult(StudyResult):
         self._tested: dict[tuple[str, Arm, int], CellResult] = {
             (cell.condition.name, cell.arm, cell.seed): result for cell, result in results["test"]
         }
-        self._teachers = {cell.key: result for cell, result in results["teach"]}
+        self._teachers = {  # without their logits, which are large
+            cell.key: CellResult(result.metrics, {"correct": result.arrays["correct"]})
+            for cell, result in results["teach"]
+        }
         self._chosen = chosen_settings(self.settings, results)
         self.margins: dict[str, list[CertifiedMargin]] = certified_margins(self.settings, results)
         self.rows = self._rows()

@@ -17,7 +17,7 @@ BATCH_SIZE, LEARNING_RATE, DEEP_LEARNING_RATE = 128, 0.03, 1e-3
 FEWEST_STEPS = 1000  # on few rows a teacher is trained for more epochs
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of kernel regression, in units of the mean of the kernel's diagonal
 KERNEL_ROWS, BLOCK = 6000, 8192  # most rows of kernel regression, and rows that it predicts at once
-MEMBER_SEEDS = 1000
+MEMBER_SEEDS = 1000  # the further members of an ensemble have seeds of their own
 
 
 def teacher_outputs(
@@ -29,7 +29,7 @@ def teacher_outputs(
         return _kernel_regression(rows, seed)
     train = _two_layer if teacher.depth == 1 else _deep
     members = [
-        train(teacher, rows, epochs, seed if member == 0 else MEMBER_SEEDS * seed + member)
+        train(teacher, rows, epochs, seed if member == 0 else MEMBER_SEEDS * (seed + 1) + member)
         for member in range(teacher.members)
     ]
     first, second, third = (np.mean(logits, axis=0) for logits in zip(*members, strict=True))

@@ -134,6 +134,11 @@ class Figure1Result(StudyResult):
         ]
         return lines + [_reasons(family) for family in self.families]
 
+    @property
+    def answer(self) -> str:
+        """One sentence per family."""
+        return " ".join(self.summary[: len(self.families)])
+
     def _page(self) -> Page:
         from softlabel.studies.figure1.page import figure1_page
 

@@ -112,6 +112,11 @@ class KernelRegimeResult(StudyResult):
         """One line per figure."""
         return [f"{figure.name}: {figure.verdict} ({figure.confirmed}). {figure.claim}" for figure in self.figures]
 
+    @property
+    def answer(self) -> str:
+        """The verdict of every figure."""
+        return "; ".join(f"{figure.name}: {figure.verdict}" for figure in self.figures) + "."
+
     def _page(self) -> Page:
         from softlabel.studies.kernel_regime.page import kernel_regime_page
 
