@@ -176,6 +176,7 @@ def test_presets_and_bad_settings():
     assert PRESETS["paper"].width_multiplier == 1.0
     for changes in ({"levels": (0.1,)}, {"levels": (0.2, 0.1)}, {"levels": (-0.1, 0.1)}, {"families": ()},
                     {"started": 40.0}, {"runs": 1}, {"teachers": [{"epochs": 0, "learning_rate": 1e-3}]},
-                    {"runs": 3, "resnet_runs": 4}, {"teachers": [{"epochs": 2, "learning_rate": 1e-3}] * 2}):  # fmt: skip
+                    {"teachers": [{"epochs": 2, "learning_rate": 1e-3}] * 2},
+                    {"runs": 3, "resnet_runs": 4}):  # fmt: skip
         with pytest.raises(ValidationError):
             small(**changes)

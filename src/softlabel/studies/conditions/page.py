@@ -31,7 +31,10 @@ def conditions_page(result: ConditionsResult) -> Page:
 
 def _endpoint_table(result: ConditionsResult) -> Table:
     rows: list[list[Cell | str]] = [
-        [Cell(name, "primary endpoint" if number == 0 else ""), interval_cell(one.mean, one.low, one.high, "+.3f")]
+        [
+            Cell(name, "primary endpoint" if number == 0 else ""),
+            interval_cell(one.mean, one.low, one.high, ".3f" if name.endswith("(ratio)") else "+.3f"),
+        ]
         for number, (name, one) in enumerate(result.endpoints.items())
     ]
     others = len(rows) - 1
