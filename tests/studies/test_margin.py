@@ -1,5 +1,7 @@
 """`softlabel.studies.margin`: which rows a margin is about, and what the result shows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,21 @@ def test_wrong_arguments():
         margin(X, SIGNS, options=MarginOptions(init_widths=(4,)))
     with pytest.raises(InputError, match="rows must be a whole number from 2"):
         margin(X, SIGNS, rows=1)
+
+
+def test_several_classes_are_bounded_together(monkeypatch):
+    """The smallest margin lies between the smallest lower and the smallest upper end, which may be of other classes."""
+    ends = iter([(0.010, 0.011), (0.002, 0.012), (0.020, 0.030)])
+    seen = []
+
+    def invented(x, signs, name, *, confidence, **more):
+        seen.append(confidence)
+        lower, upper = next(ends)
+        one = certified_margin(x, signs, work_limit=1e7)
+        return replace(one, lower=lower, upper=upper, teacher_lower=lower / 2, floor=lower / 4)
+
+    monkeypatch.setattr("softlabel.studies.margin.search_margin", invented)
+    result = margin(*blobs(), several_classes=True)
+    assert seen == pytest.approx([1 - 0.05 / 3] * 3)
+    assert (result.lower, result.upper, result.confidence) == (0.002, 0.011, 0.95)
+    assert (result.teacher_lower, result.floor) == (0.001, 0.0005)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INIT_SEEDS = 3
-Search = Callable[[np.ndarray, np.ndarray, str], Margin]
+Search = Callable[[np.ndarray, np.ndarray, str, int], Margin]
 log = logging.getLogger("softlabel")
 
 
@@ -74,8 +74,9 @@ class DatasetMargin(Margin):
     dataset : str
         Name of the data set.
     classes : mapping of str to Margin
-        With several classes, the margin of every class against the rest. The other attributes are then those of the
-        class with the smallest margin, except for `seconds`, the time for all classes.
+        With several classes, the margin of every class against the rest; all of them together have the `confidence`.
+        `lower`, `upper`, `floor` and `teacher_lower` are then bounds on the smallest of these margins, `seconds` is the
+        time for all classes, and the other attributes are those of the class with the smallest upper end.
     init_margins : sequence of dict
         The margin γ_m ("gamma") of initializations by "width" and "seed", for the `init_widths` of the options.
     smallest_norm : float
@@ -291,16 +292,16 @@ def margin(
     check_directory(out, folders=("figures",) if widths else ())
     out = None if out is None else Path(out)
 
-    def search(x: np.ndarray, signs: np.ndarray, name: str) -> Margin:
+    def search(x: np.ndarray, signs: np.ndarray, name: str, statements: int = 1) -> Margin:
         return search_margin(x, signs, name, rtol=rtol, time_limit=time_limit, work_limit=work_limit, seed=seed,
-                             confidence=options.confidence)  # fmt: skip
+                             confidence=1 - (1 - options.confidence) / statements)  # fmt: skip
 
     if several_classes:
         problem = problem_from(X, y, label=label, seed=seed)
         table, chosen = inputs_in_ball(problem, part, rows, seed)
         classes = problem.part(PARTS[part]).y[chosen]
         result = _one_against_rest(problem.name, table, classes, problem.classes, search, options.kappa, out)
-        return replace(result, smallest_norm=_smallest_norm(table))
+        return replace(result, smallest_norm=_smallest_norm(table), confidence=options.confidence)
     data = signed_rows(X, y, label=label, rows=rows, part=part, seed=seed)
     if widths:
         check_memory(4 * len(data.X) * max(widths), f"`init_widths` up to {max(widths):,}", "use smaller widths")
@@ -337,16 +338,17 @@ def _one_against_rest(
 ) -> DatasetMargin:
     """The margin of every class against the rest, and their smallest."""
     margins: dict[str, Margin] = {}
-    files = file_names(names)
+    files, drawn = file_names(names), len(np.unique(classes))
     for number, name in enumerate(names):
         if number not in classes:
             continue  # no row of this class was drawn
         signs = np.where(classes == number, 1.0, -1.0)
-        margins[name] = search(table, signs, f"class {name} against the rest")
+        margins[name] = search(table, signs, f"class {name} against the rest", drawn)
         _save_teacher(margins[name], table, signs, kappa, out, f"teacher-{files[name]}.safetensors")
     smallest = min(margins.values(), key=lambda one: one.upper)
+    least = {name: min(getattr(one, name) for one in margins.values()) for name in ("lower", "floor", "teacher_lower")}
     seconds = sum(one.seconds for one in margins.values())
-    return DatasetMargin.from_margin(smallest, dataset=dataset, classes=margins, seconds=seconds)
+    return DatasetMargin.from_margin(smallest, dataset=dataset, classes=margins, seconds=seconds, **least)
 
 
 def _save_teacher(margin: Margin, x: np.ndarray, signs: np.ndarray, kappa: float, out: Path | None, name: str) -> None:

@@ -27,7 +27,7 @@ from softlabel.errors import InputError, require, unknown
 from softlabel.numerics import prepare_inputs
 
 BLOCK = 1024
-NEAR = {torch.float32: 5e-4, torch.float64: 1e-8}  # 1 − |cos θ| below which the angle is computed from differences
+NEAR = {torch.float32: 5e-4, torch.float64: 1e-4}  # 1 − |cos θ| below which the angle is computed from differences
 KINDS = ("gradient", "output", "both")
 
 

@@ -5,10 +5,14 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from softlabel.errors import InputError
+from softlabel.theory.kernel import KernelRows
 from softlabel.theory.margin import margin
-from softlabel.theory.margin.certified import _mean_upper
+from softlabel.theory.margin.certified import _mean_upper, _represented
+from softlabel.theory.margin.kernel_margin import squared_norm
+from softlabel.theory.margin.limits import UNLIMITED
 from tests.theory.margin.problems import digits, norm_of_g, random_points, two_xor
 
 
@@ -205,7 +209,7 @@ def test_zero_is_reported_with_its_rows():
     assert result.relative_gap == 0
     assert result.zero is not None
     assert result.zero.rows == (4, 9)
-    assert "exactly" in result.asymptotic
+    assert result.asymptotic.startswith("nothing")
 
 
 def test_more_points_than_float64_kernels_are_for(monkeypatch):
@@ -237,6 +241,34 @@ def test_upper_end_of_a_mean():
     values = [1.0, 2.0, 3.0, 4.0]
     assert _mean_upper(values, 0.05) == pytest.approx(2.5 + 2.353 * np.std(values, ddof=1) / 2, abs=1e-3)
     assert _mean_upper([1.0, 1.0], 0.01) == 1
+
+
+def test_samples_count_only_where_they_meet_the_directions_that_matter():
+    """Two nearly equal points of different classes are told apart in a wedge of probability θ/π alone.
+
+    For q = (½, ½) on them, F = (¼ + 1/2π)θ and E‖G‖² = θ/4π + O(θ²): samples of a few thousand directions that miss the
+    wedge would agree on a gap that is far too small.
+    """
+    theta = 1e-3
+    x = np.array([[math.cos(theta / 2), side * math.sin(theta / 2), 0, 0] for side in (1, -1)])
+    rows = KernelRows.from_inputs(x, torch.float64)
+    square = squared_norm(rows, np.array([1.0, -1.0]), np.array([0.5, 0.5]), UNLIMITED)
+    value = (1 / 4 + 1 / (2 * math.pi)) * theta
+    assert square == pytest.approx(theta / (4 * math.pi), rel=0.01)
+    assert not _represented(square, value, pairs=6 * 1024)
+    assert _represented(square, value, pairs=10**6)
+    assert _represented(1.3, 1.0, pairs=6 * 256)
+    assert not _represented(1.0, 0.0, pairs=10**9)
+
+
+def test_ends_that_cross_are_not_returned(monkeypatch):
+    x, y = digits(40)
+    fair = margin(x, y, work_limit=1e10)
+    monkeypatch.setattr("softlabel.theory.margin.certified._mean_upper", lambda gaps, failure: -1.0)
+    crossed = margin(x, y, work_limit=1e10)
+    assert any(at.lower > at.upper for at in crossed.history)
+    assert crossed.lower == max(crossed.floor, crossed.teacher_lower) < fair.lower
+    assert crossed.upper == pytest.approx(min(crossed.kernel[1], np.linalg.norm(x, axis=1).min() / 2))
 
 
 @pytest.mark.parametrize(

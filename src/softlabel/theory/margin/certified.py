@@ -7,8 +7,10 @@ deterministic floor, and samples of directions: the margin γ_M of a sample has 
 
     γ* ≥ F(q_0) − E[F_M(q_0) − γ_M],
 
-where the gap in brackets varies little from sample to sample. The margin γ(v) ≤ γ* of the teacher v, which belongs
-to a q and an s, is bounded from below on fresh directions; it is the margin that the theorems use.
+where the gap in brackets varies little from sample to sample. Its mean has a Student interval, the one approximation
+here. It would fail where ‖G‖ is long in rare directions alone, which no sample meets: so the samples count only if
+together they have F_M(q_0) to `REPRESENTED`, by the exactly known E‖G‖². The margin γ(v) ≤ γ* of the teacher v, which
+belongs to a q and an s, is bounded from below on fresh directions; it is the margin that the theorems use.
 
 Levels double the sample until the interval meets `rtol`, or a limit is reached. Of the failure probability δ,
 level k may use (2δ/3)/2^k in its three statements and the teacher δ/3, so all statements together hold with
@@ -42,7 +44,7 @@ from softlabel.theory.margin.metric import LastMetric
 from softlabel.theory.margin.points import checked_points
 from softlabel.theory.margin.replicate import Replicate, affordable_pairs, solve_replicate, solve_teacher
 from softlabel.theory.margin.result import Margin, MarginProgress
-from softlabel.theory.margin.rounding import Rounding
+from softlabel.theory.margin.rounding import UNIT_ROUNDOFF, Rounding
 from softlabel.theory.margin.sample import draw_pairs
 from softlabel.theory.margin.teacher import teacher_margin
 from softlabel.theory.margin.teacher_search import (
@@ -55,6 +57,8 @@ from softlabel.theory.margin.teacher_search import (
 from softlabel.theory.margin.zero import ZeroMargin, find_zero_margin
 
 REPLICATES = 6
+CROSSED = 1 + 1e-9  # ends that cross by less do so by rounding
+REPRESENTED = 0.05  # relative standard error of F_M(q_0) over all samples, above which their gaps are not trusted
 FEWEST = 3
 POLISH = 8
 PAIRS = (256, 65536)
@@ -140,7 +144,7 @@ class _Search:
     ) -> None:
         self.x, self.y, self.limits, self.failure, self.seed, self.progress = x, y, limits, failure, seed, progress
         norms = np.linalg.norm(x, axis=1)
-        self.lower, self.upper = 0.0, float(norms.min()) / 2
+        self.lower, self.upper = 0.0, float(norms.min()) / 2 * (1 + 2 * x.shape[1] * UNIT_ROUNDOFF)
         self.history: list[MarginProgress] = []
         self.samples_drawn = 0
         self.replicates = REPLICATES if len(x) <= LARGE else FEWEST
@@ -166,7 +170,8 @@ class _Search:
             precision=rtol,
             stop=self.limits.for_a_while(TEACHER_ENDS, TEACHER_TIMES),
         )
-        self._tighten(lower=max(teacher_lower, kernel.floor))
+        self._tighten(lower=teacher_lower)
+        self.certain = max(self.certain[0], teacher_lower), self.certain[1]
         assert search.best is not None
         return self._result(kernel, search.best, teacher_lower, margins, errors, rtol)
 
@@ -188,10 +193,11 @@ class _Search:
         for level in itertools.count(1):
             failure = 2 * self.failure / 3 / 2**level / 3  # of each of this level's three statements
             field = Field(*carrying(points, self.y, q))
+            square = squared_norm(rows, self.y, q, ended)
             bound = mean_norm(
                 field,
                 fresh,
-                square=squared_norm(rows, self.y, q, ended),
+                square=square,
                 rounding=self.rounding,
                 failure=failure,
                 precision=rtol / 5,
@@ -201,7 +207,7 @@ class _Search:
             samples = self._samples(points, working, q, pairs, tolerance, ended)
             if samples:
                 q = np.mean([sample.q for sample in samples], axis=0)
-            if len(samples) >= FEWEST:
+            if len(samples) >= FEWEST and _represented(square, bound.value, pairs * len(samples)):
                 gap = _mean_upper([sample.gap for sample in samples], failure)
                 self._tighten(lower=bound.lower - gap - self.rounding.sample(len(self.x), 2 * pairs))
             self._report(f"{len(samples)} samples of {2 * pairs:,} directions")
@@ -223,7 +229,10 @@ class _Search:
             functional = labeled_product(rows, self.y, solution.q, ended)
             upper = math.sqrt(max(0.0, float(solution.q @ functional)))
             solution = KernelMargin(solution.q, functional, bracket_low(functional, upper), upper)
-        self._tighten(lower=solution.floor, upper=solution.upper)
+        allowance = self.rounding.kernel(int(np.count_nonzero(solution.q)))
+        self.floor = max(0.0, solution.floor - allowance)
+        self._tighten(lower=self.floor, upper=math.sqrt(solution.upper**2 + allowance))
+        self.certain = self.lower, self.upper
         self._report("γ_1 known")
         return solution
 
@@ -290,7 +299,7 @@ class _Search:
         return Margin(
             n, d, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, nothing, 0.0, nothing, nothing,
             self.limits.elapsed, self.limits.spent, None, zero,
-            asymptotic="nothing: γ* = 0 was decided exactly",
+            asymptotic="nothing: γ* = 0 was decided by the directions of the points, up to angles of 1e-7",
         )  # fmt: skip
 
     def _result(
@@ -303,14 +312,17 @@ class _Search:
         rtol: float,
     ) -> Margin:
         n, d = self.x.shape
-        lower, upper = sorted((self.lower, self.upper))  # crossed ends: one of the statements failed, which is rare
+        lower, upper = self.lower, self.upper
+        if lower > upper * CROSSED:  # a statement failed, which is rare: what does not rest on samples remains
+            lower, upper = self.certain
+        lower, upper = sorted((lower, upper))
         return Margin(
             n=n,
             d=d,
             lower=lower,
             upper=upper,
             confidence=1 - self.failure,
-            floor=kernel.floor,
+            floor=self.floor,
             kernel=(kernel.lower, kernel.upper),
             teacher_lower=teacher_lower,
             q=teacher.q,
@@ -322,6 +334,11 @@ class _Search:
             limited_by=None if upper - lower <= rtol * upper else self.limits.kind,
             history=tuple(self.history),
         )
+
+
+def _represented(square: float, value: float, pairs: int) -> bool:
+    """Whether samples of this many pairs have the mean F = `value` of ‖G‖, with E‖G‖² = `square`, well enough."""
+    return value > 0 and square / value**2 - 1 <= REPRESENTED**2 * pairs
 
 
 def _mean_upper(values: list[float], failure: float) -> float:

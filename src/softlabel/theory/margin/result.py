@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ASYMPTOTIC = (
-    "Student's t for the mean gap of the samples, in the lower end of γ*; means over fresh directions have empirical "
-    "Bernstein bounds, which hold at any number of draws; the floor and γ_1 involve no sampling"
+    "Student's t for the mean gap of the samples, in the lower end of γ*; the teacher's margin and other means over "
+    "fresh directions have empirical Bernstein bounds, which hold for every number of draws; the floor and γ_1 involve "
+    "no sampling"
 )
 
 
@@ -53,7 +54,8 @@ class Margin:
     n, d : int
         Number of examples and of inputs.
     lower, upper : float
-        γ* lies between them with probability at least `confidence`.
+        γ* lies between them with probability at least `confidence`; for `lower` this is an approximation, see
+        `asymptotic`. Lower bounds without one are `floor` and `teacher_lower`.
     confidence : float
         Confidence of all statements together.
     floor : float
@@ -63,7 +65,7 @@ class Margin:
     teacher_lower : float
         A lower bound on the margin γ(v) of the teacher; if it is not positive, the teacher may misclassify an example.
     q, smoothing : numpy.ndarray of shape (n,), float
-        The teacher v(z) = G_q(z)/√(‖G_q(z)‖² + s²), with q in the simplex and s > 0.
+        The teacher v(z) = G_q(z)/max(‖G_q(z)‖, s), with q in the simplex and s > 0.
     teacher_margins, teacher_errors : numpy.ndarray of shape (n,)
         The teacher's estimated margin y_i z_i at every example, and its standard error.
     seconds, operations : float
@@ -76,7 +78,7 @@ class Margin:
     history : tuple of MarginProgress
         The progress of the search.
     asymptotic : str
-        Which statements hold only asymptotically.
+        Which statements are approximations.
 
     Examples
     --------

@@ -14,15 +14,17 @@ between z and the boundary is small: |cos| ≤ t, t = (d+1)u + e. For Gaussian z
 G.  A sum of k terms, and total − G for −z:  E‖δG‖ ≤ ρg,  g = (2k+3)u + e + t√d.
 
 v.  The derivative of G/max(‖G‖, s) has norm ≤ 1/max(‖G‖, s) ≤ 1/s, so v is off by ρg/s, and by (d+8)u for its own
-evaluation; the rest w' = G/s − v, cut at a length, by at most three times as much. This is the benefit of s: without
+evaluation; the rest w' = G/s − v, cut at a length c, by at most 2 + c times as much. This is the benefit of s: without
 it, v is the direction of rounding noise wherever G vanishes.
 
 A mean of N terms of size ≤ ρ adds Nuρ. In all:
 
     y_i E⟨v, φ_i⟩    ρ(ρg/s + (2d+8)u + e + t√d + Nu)
     E‖G‖             ρ(g + (d+4)u + Nu)
-    F_M(q) − γ_M     ρ(2g + (3d+12)u + e + 2Nu)      on a sample of N directions, with signs as they were taken
-    (Aq)_i, qᵀAq     ρ²(d + k + 64)u                 an angle near 0 or π is computed from differences
+    F_M(q) − γ_M     ρ(2g + (3d+12)u + e + 2Nu) + 64u    on a sample of N directions, with signs as they were taken;
+                                                         ‖G‖ ≤ 64u counts as 0
+    (Aq)_i, qᵀAq     ρ²(12(d+2) + k + 64)u               the angle of a cosine c is off by its error/√(1 − c²), and
+                                                         where 1 − |c| < 10⁻⁴ it is computed from differences
 """
 
 import math
@@ -64,7 +66,7 @@ class Rounding:
 
     def kernel(self, carrying: int) -> float:
         """The error of (Aq)_i and of qᵀAq, sums of K_1 in float64: a product, an angle, and a sum."""
-        return self.radius**2 * (self.columns + carrying + 64) * UNIT_ROUNDOFF
+        return self.radius**2 * (12 * (self.columns + 2) + carrying + 64) * UNIT_ROUNDOFF
 
     def norm(self, carrying: int, draws: int) -> float:
         """The error of a mean of ‖G‖."""
@@ -73,4 +75,5 @@ class Rounding:
     def sample(self, carrying: int, directions: int) -> float:
         """The error of F_M(q) − γ_M on a sample."""
         u = UNIT_ROUNDOFF
-        return self.radius * (2 * self.pull(carrying) + (3 * self.columns + 12 + 2 * directions) * u + self.point)
+        means = 2 * self.pull(carrying) + (3 * self.columns + 12 + 2 * directions) * u + self.point
+        return self.radius * means + 64 * u

@@ -19,7 +19,7 @@ With r = ‖G‖, r − r·min(r/s, 1) = r(1 − r/s)₊ ≤ s/4. Since F(q) ≥
 
     γ* ≥ γ(v) ≥ F(q) − s/4 − g(q) ≥ γ* − s/4 − g(q).
 
-At the optimum of the smoothed problem, s = γ*/8 costs at most 3% of γ*. Without smoothing (s → 0) no such bound holds
+At the optimum of the smoothed problem, s = γ*/8 costs at most 3.2% of γ*. Without smoothing (s → 0) no such bound holds
 for a v that is computed: where the optimal q makes G vanish on a set of directions of positive measure, v is there
 determined by rounding or by the last digits of q.
 
@@ -241,7 +241,9 @@ class RestBounds(TeacherBounds):
 
     def reach(self, failure: float, points: int) -> np.ndarray:
         carrying, s = len(self.field.points), self.field.smoothing
-        rounding = 3 * self.rounding.alignment(carrying, s, self.count) + self.rounding.kernel(carrying) / s
+        rounding = (2 + self.cut) * self.rounding.alignment(carrying, s, self.count) + self.rounding.kernel(
+            carrying
+        ) / s
         beyond = self._square / s**2 - float(self._length.value[0])
         beyond += float(self._length.half_length(LENGTH_SHARE * failure)[0])
         beyond += (2 * self.cut * self.rounding.norm(carrying, self.count) + self.rounding.kernel(carrying) / s) / s

@@ -1,4 +1,4 @@
-"""Data sets with γ* = 0, decided exactly, and the rows that cause it.
+"""Data sets with γ* = 0, up to angles of 10⁻⁷, and the rows that cause it.
 
 γ* = 0 iff some q in the simplex has Σ q_i y_i φ_i = 0. Features of different lines through the origin are
 independent but for φ_x − φ_{−x} = x. With u the direction of a line, a point αu contributes q y α φ_u and a point −βu
