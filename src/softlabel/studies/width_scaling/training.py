@@ -32,9 +32,14 @@ def width_bundles(settings: WidthScalingSettings, results: StageResults) -> list
 
 
 def _cost(settings: WidthScalingSettings, level: Level) -> float:
-    guesses = {"pairs": 0.25 * level.dial, "xor": 0.5 / level.dial, "images": 0.05 * (1 - 2 * level.dial)}
-    guess = min(0.3, guesses[level.source])
-    return iterations(settings, guess) / 1e4
+    """A guess: γ, with which iterations grow, is not known yet."""
+    if level.source == "pairs":
+        guess = 0.25 * level.dial
+    elif level.source == "xor":
+        guess = 0.5 / level.dial
+    else:
+        guess = 0.05 * (1 - 2 * level.dial)
+    return iterations(settings, min(0.3, guess)) / 1e4
 
 
 def iterations(settings: WidthScalingSettings, gamma: float) -> int:
