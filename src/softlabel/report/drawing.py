@@ -103,10 +103,9 @@ def _horizontal_panel(axes: Axes, panel: Panel) -> None:
         reach = None
         if series.low is not None and series.high is not None:
             reach = [np.subtract(series.y, series.low), np.subtract(series.high, series.y)]
-        symbol = {"fmt": "D", "fillstyle": "none"} if reach is None else {"fmt": "o"}
         axes.errorbar(
-            series.y, rows, xerr=reach, **symbol, markersize=8 if series.star else 5, capsize=4, color=color,
-            linewidth=2.5 if series.star else 1.5,
+            series.y, rows, xerr=reach, fmt="o" if reach else "D", fillstyle="full" if reach else "none",
+            markersize=8 if series.star else 5, capsize=4, color=color, linewidth=2.5 if series.star else 1.5,
             label=None if series.name in panel.categories else figure_text(series.name),
         )  # fmt: skip
     axes.set_yticks(range(len(panel.categories)), [figure_text(name) for name in panel.categories])
