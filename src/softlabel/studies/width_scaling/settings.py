@@ -136,7 +136,7 @@ def powers(first: int, last: int) -> tuple[int, ...]:
 PRESETS = {
     "quick": WidthScalingSettings(
         angles=(1.4, 0.5, 0.18), dimensions=(3, 4, 6), rows=32, widths=powers(2, 256), narrow=64, most_iterations=2000,
-        samples=50, work_limit=1e9, runs=3,
+        samples=50, work_limit=3e10, runs=3,
     ),
     "standard": WidthScalingSettings(
         angles=(1.4, 0.5, 0.18, 0.07, 0.02), dimensions=(3, 4, 6, 8, 10), mixes=(0.0, 0.25, 0.4),
