@@ -56,8 +56,8 @@ class RobustnessStudy(ConditionsStudy):
         wins = [row.condition.name for row in serving if row.verdict == "soft wins"]
         return (
             f"With settings chosen on MNIST, the gain from soft labels there {trend(slope.low, slope.high)} with wrong "
-            f"labels: {slope:+.2f} points per 10%. Of {len(others)} other data sets the settings serve "
-            f"{len(serving)}, and soft labels win on {', '.join(wins) or 'none'} of these."
+            f"labels: {slope:+.2f} points per 10%. On {len(serving)} of {len(others)} other data sets most runs do not "
+            f"collapse (a rule added after the run), and soft labels win on {', '.join(wins) or 'none'} of these."
         )
 
     def remarks(self, result: ConditionsResult) -> list[str]:
