@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from softlabel.errors import require
+from softlabel.networks.deep.normalization import Normalization
 from softlabel.networks.deep.vgg import initialize_for_relu, scaled
 
 CHANNELS = (16, 32, 64)
@@ -23,9 +24,9 @@ class Block(nn.Module):
         super().__init__()
         self.stride, self.added = stride, size - channels
         self.first = nn.Conv2d(channels, size, 3, stride, 1, bias=False)
-        self.first_norm = nn.BatchNorm2d(size)
+        self.first_norm = Normalization(size)
         self.second = nn.Conv2d(size, size, 3, 1, 1, bias=False)
-        self.second_norm = nn.BatchNorm2d(size)
+        self.second_norm = Normalization(size)
 
     def forward(self, x: Tensor) -> Tensor:
         inner = functional.relu(self.first_norm(self.first(x)), inplace=True)
@@ -45,7 +46,7 @@ class ResNet(nn.Module):
         require(min(image[1:]) >= 4, f"a residual network needs at least 4 × 4 pixels, got {image[1]} × {image[2]}")
         channels = scaled(CHANNELS[0], width_multiplier)
         self.first = nn.Conv2d(image[0], channels, 3, 1, 1, bias=False)
-        self.norm = nn.BatchNorm2d(channels)
+        self.norm = Normalization(channels)
         blocks = []
         for stage, base in enumerate(CHANNELS):
             size = scaled(base, width_multiplier)
