@@ -44,7 +44,7 @@ def test_every_figure_is_judged_and_drawn(finished):
     assert names == {f"figure{k}.{ending}" for k in range(1, 7) for ending in ("png", "svg")}
     assert "Privileged knowledge in the kernel regime" in result.report.read_text()
     assert read_run(run_dir).to_dict() == document
-    assert repr(result).startswith("<KernelRegimeResult: Figure 1: ")
+    assert repr(result).startswith("<KernelRegimeResult: What the paper's figures claim: ")
     assert len(result.plot().axes) == 2
     assert "data:image/svg+xml" in result._repr_html_()
 
@@ -103,6 +103,11 @@ def test_verdicts_follow_the_outcomes():
     assert verdicts["Figure 4"] == "holds partly"
     assert verdicts["Figure 5"] == "open"
     assert verdicts["Figure 6"] == "holds"
+    assert result.answer == (
+        "What the paper's figures claim: Figures 1, 3 and 6 hold; Figures 2 and 4 hold partly; Figure 5 is open."
+    )
+    assert result.figures[1].confirmed == "2 of 4 comparisons confirm it, 2 against it"
+    assert result.figures[4].confirmed == "0 of 2 comparisons confirm it, 2 undecided"
     bad = KernelRegimeResult(small(runs=4), invented({"no teacher": 0.5}))
     assert bad.figures[0].verdict == "does not hold"
 

@@ -7,7 +7,7 @@ from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.kernel_regime.result import COMPARISONS, KernelRegimeResult, PairedComparison
 from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
-from softlabel.studies.pages import claim_cell, interval_cell
+from softlabel.studies.pages import interval_cell
 
 QUESTION = (
     "Does a small student learn faster and better when it knows the outputs of a teacher's hidden units? Two-layer "
@@ -66,16 +66,17 @@ def _method(settings: KernelRegimeSettings) -> list[str]:
 
 def _claims_table(result: KernelRegimeResult) -> Table:
     """Every comparison of every figure."""
-    rows: list[list[Cell | str]] = []
-    for figure in result.figures:
-        for index, comparison in enumerate(figure.comparisons):
-            name, verdict = (figure.name, claim_cell(figure.verdict)) if index == 0 else ("", "")
-            rows.append([name, comparison.says, *_numbers(comparison), verdict])
+    rows: list[list[Cell | str]] = [
+        [Cell(comparison.says, figure.name), *_numbers(comparison)]
+        for figure in result.figures
+        for comparison in figure.comparisons
+    ]
     return Table(
         "Every claim, compared seed by seed",
-        f"Means over seeds, and the interval ({result.settings.confidence:.0%}, adjusted for {COMPARISONS} "
-        "comparisons) of the difference; the claim of a figure holds if every comparison does.",
-        ["", "claim", "this", "that", "that − this", "", "verdict"],
+        "A claim says that one of two numbers is smaller. Means of both over seeds, and the interval "
+        f"({result.settings.confidence:.0%}, adjusted for {COMPARISONS} comparisons) of the second minus the first; "
+        "the claim of a figure holds if every comparison confirms it.",
+        ["", "first", "second", "difference", "holds"],
         rows,
     )
 

@@ -17,7 +17,14 @@ from softlabel.studies.kernel_regime.settings import KernelRegimeSettings
 from softlabel.studies.pages import StudyResult
 
 COMPARISONS = 19  # of all figures together
+OUTCOMES = (True, False, None)
 FigureVerdict = Literal["holds", "holds partly", "does not hold", "open"]
+IN_WORDS: dict[FigureVerdict, tuple[str, str]] = {  # of one figure, of several
+    "holds": ("holds", "hold"),
+    "holds partly": ("holds partly", "hold partly"),
+    "does not hold": ("does not hold", "do not hold"),
+    "open": ("is open", "are open"),
+}
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,10 @@ class PaperFigure:
 
     @property
     def confirmed(self) -> str:
-        """How many comparisons confirm the claim, refute it, and decide nothing."""
-        counts = [sum(one.holds is wanted for one in self.comparisons) for wanted in (True, False, None)]
-        words = zip(("confirm it", "refute it", "do not decide"), counts, strict=True)
-        return f"of {len(self.comparisons)} comparisons " + ", ".join(f"{n} {word}" for word, n in words if n)
+        """How many comparisons confirm the claim, refute it, and are undecided."""
+        confirm, refute, undecided = (sum(one.holds is wanted for one in self.comparisons) for wanted in OUTCOMES)
+        others = [f"{count} {word}" for count, word in ((refute, "against it"), (undecided, "undecided")) if count]
+        return ", ".join([f"{confirm} of {len(self.comparisons)} comparisons confirm it", *others])
 
 
 class KernelRegimeResult(StudyResult):
@@ -109,13 +116,21 @@ class KernelRegimeResult(StudyResult):
 
     @property
     def summary(self) -> list[str]:
-        """One line per figure."""
-        return [f"{figure.name}: {figure.verdict} ({figure.confirmed}). {figure.claim}" for figure in self.figures]
+        """The answer, then one line per figure."""
+        lines = [f"{one.name} {IN_WORDS[one.verdict][0]} ({one.confirmed}): {one.claim}" for one in self.figures]
+        return [self.answer, *lines]
 
     @property
     def answer(self) -> str:
-        """The verdict of every figure."""
-        return "; ".join(f"{figure.name}: {figure.verdict}" for figure in self.figures) + "."
+        """Which figures have claims that hold."""
+        parts = []
+        for verdict, (singular, plural) in IN_WORDS.items():
+            numbers = [one.name.removeprefix("Figure ") for one in self.figures if one.verdict == verdict]
+            if len(numbers) == 1:
+                parts.append(f"Figure {numbers[0]} {singular}")
+            elif numbers:
+                parts.append(f"Figures {', '.join(numbers[:-1])} and {numbers[-1]} {plural}")
+        return f"What the paper's figures claim: {'; '.join(parts)}."
 
     def _page(self) -> Page:
         from softlabel.studies.kernel_regime.page import kernel_regime_page
