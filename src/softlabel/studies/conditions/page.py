@@ -157,7 +157,7 @@ def _chart(result: ConditionsResult) -> Chart:
         f"Means over {result.settings.runs} seeds. Intervals: {result.settings.confidence:.0%} over seeds and test "
         f"rows; those of the gaps are adjusted for {len(rows)} comparisons."
     )
-    height = 90 + 40 * len(rows) if names else Chart.row_height
+    height = 90 + 52 * len(rows) if names else Chart.row_height
     return Chart(study.name, study.title, caption, panels, share_y=False, row_height=height)
 
 
