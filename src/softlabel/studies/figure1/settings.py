@@ -134,7 +134,7 @@ TEACHERS = (
 )
 PRESETS = {
     "quick": Figure1Settings(rows=2000, levels=(0.0, 0.3), width_multiplier=0.125, epochs=10, patience=5, runs=2),
-    "standard": Figure1Settings(  # as many seeds as decide a slope of 1 point: `python -m benchmarks.figure1_power`
+    "standard": Figure1Settings(  # as many seeds as decide a slope of 1 point: `python -m benchmarks.seeds_needed`
         levels=(0.0, 0.4), width_multiplier=0.25, epochs=50, teachers=TEACHERS, runs=32, resnet_runs=12
     ),
     "paper": Figure1Settings(
