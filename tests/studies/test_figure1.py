@@ -106,25 +106,37 @@ def test_the_training_of_teachers_is_chosen_on_validation_images(monkeypatch):
     results = StageResults()
     for bundle in bundles:
         for cell in bundle.cells:
-            results.add("choose", cell, CellResult({"teacher: validation": 0.6 + 0.1 * (cell.teacher is ways[1])}))
+            validation = {"teacher: validation": 0.6 + 0.1 * (cell.teacher is ways[1]), "hard: validation": 0.5}
+            results.add("choose", cell, CellResult(validation))
     assert chosen_teachers(settings, results) == {"resnet": ways[1]}
     assert {bundle.cells[0].teacher for bundle in cell_bundles(settings, results)} == {ways[1]}
     assert teacher_bundles(small(), StageResults()) == []
 
 
-def invented(gaps: np.ndarray, failed: tuple[tuple[str, int, float], ...] = ()) -> Figure1Result:
+def invented(
+    gaps: np.ndarray,
+    failed: tuple[tuple[str, int, float], ...] = (),
+    teacher: float = 0.9,
+    teachers: tuple[TeacherTraining, ...] = (),
+) -> Figure1Result:
     """Results with about these gaps (runs, levels) in points, at levels 0, 0.1, 0.2, on 1,000 test images.
 
     failed      arm, seed and level of students that never left chance
+    teacher     accuracy of the teacher; that of a student with hard labels is 0.7
+    teachers    ways to train the teacher that were compared
     """
-    settings = small(levels=(0.0, 0.1, 0.2), runs=len(gaps))
+    settings = small(levels=(0.0, 0.1, 0.2), runs=len(gaps), teachers=teachers)
     results = StageResults()
+    for bundle in teacher_bundles(settings, results):
+        for cell in bundle.cells:
+            results.add("choose", cell, CellResult({"teacher: validation": 0.85, "hard: validation": 0.75}))
     for seed, row in enumerate(gaps):
         for level, gap in zip(settings.levels, row, strict=True):
-            accuracies = {"teacher": 0.9, "hard": 0.7, "soft": 0.7 + gap / 100}
+            accuracies = {"teacher": teacher, "hard": 0.7, "soft": 0.7 + gap / 100}
             accuracies |= {arm: 0.5 for arm, *where in failed if where == [seed, level]}
             metrics = {f"{arm}: validation": value for arm, value in accuracies.items()}
-            metrics |= {f"{arm}: parameters": 10 for arm in accuracies}
+            others = ("parameters", "epochs", "calibration_error", "agreement")
+            metrics |= {f"{arm}: {name}": 10 for arm in accuracies for name in others}
             arrays = {f"correct: {arm}": np.arange(1000) < 1000 * value for arm, value in accuracies.items()}
             cell = Figure1Cell(family="resnet", teacher=TEACHER, level=level, seed=seed)
             results.add("train", cell, CellResult(metrics, arrays))
@@ -161,6 +173,28 @@ def test_students_that_never_left_chance_are_told_apart():
     assert "33% with hard labels, 0% with soft labels never left chance" in result.summary[1]
 
 
+def test_the_choice_of_a_training_for_teachers_is_reported():
+    ways = (TEACHER, TeacherTraining(epochs=3, learning_rate=1e-3, augment=True))
+    result = invented(np.ones((4, 3)), teachers=ways)
+    choice = result.to_dict()["choice"]
+    assert [one["training"]["augment"] for one in choice] == [False, False, True, True]
+    assert {(one["teacher"], one["hard"]) for one in choice} == {(85.0, 75.0)}
+    table = result._page().extra_tables[-1]
+    assert (len(table.rows), table.rows[-1][1]) == (
+        4,
+        "3 epochs, learning rate 0.001, constant schedule, augmented images",
+    )
+
+
+@pytest.mark.parametrize(("accuracy", "warnings"), [(0.9, 0), (0.7, 3), (0.6, 3)])
+def test_a_teacher_that_is_no_better_than_its_student_is_warned_of(accuracy, warnings):
+    result = invented(np.ones((4, 3)), teacher=accuracy)
+    assert len(result.warnings) == len(result._page().warnings) == warnings
+    ahead = result.to_dict()["families"][0]["levels"][0]["teacher_ahead"]["mean"]
+    assert ahead == pytest.approx(100 * (accuracy - 0.7))
+    assert "teacher: ahead of the student with hard labels by" in result.summary[-1]
+
+
 def test_families_may_have_different_numbers_of_seeds():
     settings = small(families=("vgg", "resnet"), runs=4, resnet_runs=2)
     seeds = {"vgg": set(), "resnet": set()}
@@ -174,8 +208,9 @@ def test_presets_and_bad_settings():
     assert set(PRESETS) == {"quick", "standard", "paper"}
     assert PRESETS["standard"].patience == PRESETS["paper"].patience == 20  # as in the paper
     assert PRESETS["paper"].width_multiplier == 1.0
-    for changes in ({"levels": (0.1,)}, {"levels": (0.2, 0.1)}, {"levels": (-0.1, 0.1)}, {"families": ()},
-                    {"started": 40.0}, {"runs": 1}, {"teachers": [{"epochs": 0, "learning_rate": 1e-3}]},
+    for changes in ({"levels": (0.1,)}, {"levels": (0.2, 0.1)}, {"levels": (-0.1, 0.1)}, {"levels": (0.0, 1.5)},
+                    {"families": ()}, {"started": 40.0}, {"runs": 1},
+                    {"teachers": [{"epochs": 0, "learning_rate": 1e-3}]},
                     {"teachers": [{"epochs": 2, "learning_rate": 1e-3}] * 2},
                     {"runs": 3, "resnet_runs": 4}):  # fmt: skip
         with pytest.raises(ValidationError):

@@ -27,6 +27,7 @@ def figure1_page(result: Figure1Result) -> Page:
         charts=[],
         extra_tables=[_other_metrics(result), *_choice_tables(result)],
         method=_method(result),
+        warnings=result.warnings,
         settings=settings.model_dump(mode="json"),
     )
 
@@ -100,7 +101,7 @@ def _reason_table(result: Figure1Result) -> Table:
 
 def _choice_tables(result: Figure1Result) -> list[Table]:
     rows: list[list[Cell | str]] = [
-        [NAMES[one["family"]], str(TeacherTraining(**one["teacher"])), f"{one['noise']:g}", f"{one['teacher']:.2f}",
+        [NAMES[one["family"]], str(TeacherTraining(**one["training"])), f"{one['noise']:g}", f"{one['teacher']:.2f}",
          f"{one['hard']:.2f}"]
         for one in result.choice()
     ]  # fmt: skip

@@ -33,6 +33,7 @@ ClaimVerdict = Literal["holds", "does not hold", "open"]
 class NoiseLevel:
     """One family at one noise level: accuracies in per cent, gaps in percentage points.
 
+    ahead       by how much the teacher is more accurate than the student with hard labels
     failed      share of the runs that never left chance, by arm
     started     the gap among the seeds with which both students started to learn; None if there are fewer than two
     values      test accuracies in per cent by arm and seed
@@ -41,6 +42,7 @@ class NoiseLevel:
     noise: float
     arms: dict[str, Interval]
     gap: Interval
+    ahead: Interval
     failed: dict[str, Interval]
     started: Interval | None
     values: dict[str, list[float]]
@@ -51,6 +53,7 @@ class NoiseLevel:
             "noise": self.noise,
             "arms": {arm: value.to_dict() for arm, value in self.arms.items()},
             "gap": self.gap.to_dict() | {"runs": self.gap.runs},
+            "teacher_ahead": self.ahead.to_dict(),
             "failed": {arm: value.to_dict() for arm, value in self.failed.items()},
             "started": None if self.started is None else self.started.to_dict() | {"runs": self.started.runs},
             "per_seed": self.values,
@@ -132,7 +135,18 @@ class Figure1Result(StudyResult):
             f"per 0.1 of noise (mean gap {sum(level.gap.mean for level in family.levels) / len(family.levels):+.2f})."
             for family in self.families
         ]
-        return lines + [_reasons(family) for family in self.families]
+        return lines + [_reasons(family) for family in self.families] + [_teacher(family) for family in self.families]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Teachers that are not shown to be better than their students."""
+        return [
+            f"{NAMES[family.name]}, noise {level.noise:g}: the teacher is not shown to be more accurate than the "
+            f"student with hard labels ({level.ahead:+.2f} points), so little can be expected from its soft labels."
+            for family in self.families
+            for level in family.levels
+            if level.ahead.low <= 0
+        ]
 
     @property
     def answer(self) -> str:
@@ -149,7 +163,7 @@ class Figure1Result(StudyResult):
         return [
             {
                 "family": cell.family,
-                "teacher": cell.teacher.model_dump(),
+                "training": cell.teacher.model_dump(),
                 "noise": cell.level,
                 "seed": cell.seed,
                 **{arm: 100 * result.metrics[f"{arm}: validation"] for arm in ("teacher", "hard")},
@@ -195,6 +209,7 @@ class Figure1Result(StudyResult):
             noise=level,
             arms={arm: self._interval(table) for arm, table in tables.items()},
             gap=self._interval(tables["soft"] - tables["hard"], comparisons),
+            ahead=self._interval(tables["teacher"] - tables["hard"], comparisons),
             failed={arm: share_interval(count, len(seeds), self.settings.confidence) for arm, count in failed.items()},
             started=self._interval(self._gap(family, level, both), comparisons) if len(both) >= FEWEST else None,
             values={arm: table.mean(1).tolist() for arm, table in tables.items()},
@@ -234,3 +249,9 @@ def _reasons(family: NetworkFamily) -> str:
         f"{line}; with the {family.started.runs} seeds of which all students learned, the slope is "
         f"{family.started:+.2f}."
     )
+
+
+def _teacher(family: NetworkFamily) -> str:
+    """By how much the teacher is ahead of a student with hard labels."""
+    parts = ", ".join(f"{level.ahead:+.2f} points at noise {level.noise:g}" for level in family.levels)
+    return f"{NAMES[family.name]}, teacher: ahead of the student with hard labels by {parts}."

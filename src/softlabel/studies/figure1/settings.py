@@ -96,8 +96,10 @@ class Figure1Settings(PaperSettings):
 
     @model_validator(mode="after")
     def _levels(self) -> Self:
-        if len(self.levels) < 2 or list(self.levels) != sorted(set(self.levels)) or self.levels[0] < 0:
-            raise ValueError(f"levels must be at least two increasing numbers, none negative; got {self.levels}")
+        if len(self.levels) < 2 or list(self.levels) != sorted(set(self.levels)):
+            raise ValueError(f"levels must be at least two increasing numbers, got {self.levels}")
+        if self.levels[0] < 0 or self.levels[-1] > 1:
+            raise ValueError(f"levels must lie between 0 and 1, as pixels do, got {self.levels}")
         if not self.families or len(set(self.families)) != len(self.families):
             raise ValueError(f"families must name one or both families, each once; got {self.families}")
         if self.resnet_runs is not None and self.resnet_runs > self.runs:
