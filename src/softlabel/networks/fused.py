@@ -10,8 +10,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from softlabel.networks.joint_output import JointOutput, most_examples
 from softlabel.networks.losses import loss_gradient
-from softlabel.networks.stack import Stack
+from softlabel.networks.stack import Stack, StudentGroup
 from softlabel.numerics import Inputs, Products
 
 HIDDEN_BYTES = 2 << 20
@@ -31,6 +32,9 @@ class FusedPass:
     def __init__(self, products: Products) -> None:
         self.products = products
         self._buffer = torch.empty(0, dtype=products.dtype)
+        self._groups: list[StudentGroup] = []
+        self._joint: JointOutput | None = None
+        self._joint_examples = 0
 
     def gradient(
         self,
@@ -87,6 +91,25 @@ class FusedPass:
         self, stack: Stack, hidden: Tensor, block: Tensor, targets: Tensor, total: int, weights: Tensor | None
     ) -> None:
         z = self._forward(hidden, block)
+        joint = self._joint_output(stack, len(block))
+        if joint is not None:
+            joint.backward(z, targets, total, weights)
+        else:
+            self._each_group(stack, z, targets, total, weights)
+        self.products.accumulate(stack.hidden.gradient, z, block)
+
+    def _joint_output(self, stack: Stack, examples: int) -> JointOutput | None:
+        """The output layers of all students as one, where that is faster."""
+        if self._groups is not stack.groups:  # a stack that loses students has a new list of groups
+            self._groups, self._joint, self._joint_examples = stack.groups, None, most_examples(stack.groups)
+        if examples > self._joint_examples:
+            return None
+        if self._joint is None:
+            self._joint = JointOutput(stack.groups)
+        return self._joint
+
+    def _each_group(self, stack: Stack, z: Tensor, targets: Tensor, total: int, weights: Tensor | None) -> None:
+        """Overwrite z with the gradient in it, group by group, and add to the gradients of output layers."""
         for group in stack.groups:
             halves = group.halves(z)
             active = tuple(group.activation.value(half) for half in halves)
@@ -101,4 +124,3 @@ class FusedPass:
                 group.output_bias.gradient[0].add_(gradient.sum(2, keepdim=True), alpha=1 / group.scale)
             for h, half in enumerate(halves):
                 group.activation.backward(torch.bmm(group.output.value[h].mT, gradient), half)
-        self.products.accumulate(stack.hidden.gradient, z, block)
