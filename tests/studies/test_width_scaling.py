@@ -10,7 +10,9 @@ from pydantic import ValidationError
 from softlabel.lab import CellResult, StageResults
 from softlabel.studies.run import Execution, run_in
 from softlabel.studies.width_scaling import PRESETS, WidthScalingResult, WidthScalingSettings, WidthScalingStudy
+from softlabel.studies.width_scaling.comparison import WidthRatio, width_ratio
 from softlabel.studies.width_scaling.data import angled_pairs, full_xor, mixed_images
+from softlabel.studies.width_scaling.result import SOFT
 from softlabel.studies.width_scaling.settings import ARMS, Level, powers
 from softlabel.studies.width_scaling.training import WidthCell, iterations, widths_of
 from softlabel.theory.margin import margin
@@ -94,7 +96,7 @@ def invented(exponents: dict[str, float], gammas=(0.2, 0.1, 0.05, 0.025), runs=6
                     zip(arms, widths * len(ARMS), strict=True)]  # fmt: skip
             errors = np.where(good, 0.01, 0.4)
             arrays = {"arm": np.array(arms), "width": np.array(widths * len(ARMS)), "train": errors, "test": errors}
-            metrics = {"lower": 0.95 * level.dial, "upper": level.dial, "iterations": 10, "radius": 1.0}
+            metrics = {"lower": 0.95 * level.dial, "upper": level.dial, "iterations": 10}
             results.add("train", WidthCell(level=level, seed=seed), CellResult(metrics, arrays))
     return WidthScalingResult(settings, results)
 
@@ -130,21 +132,46 @@ def test_a_width_beyond_those_that_were_tried_counts_as_more_than_all_of_them():
     assert again._bounded(level, "hard", "train")[0] == 2 * 4096
 
 
-def test_arms_that_were_tried_to_different_widths_are_compared_only_where_that_decides():
-    result = invented({"soft, theorem": 3.0, "hard": 3.0})
-    for found in result._results.values():  # hard labels were tried with up to 8 neurons only
-        kept = (found.arrays["arm"] != ARMS.index("hard")) | (found.arrays["width"] <= 8)
-        for name in ("arm", "width", "train", "test"):
-            found.arrays[name] = found.arrays[name][kept]
-    again = WidthScalingResult(result.settings, stages_of(result))
-    words = [again._compare(level, "soft, theorem", 0.1) for level in result.settings.levels]
-    assert words == ["equal", "undecided", "undecided", "undecided"]
-    assert "fewer at 0, more at 0, equal at 1, undecided at 3" in again.summary[1]
+def test_soft_and_hard_labels_are_compared_at_every_margin():
+    result = invented(
+        {"soft, theorem": 3.0, "hard": 1.0, "hard, free": 1.0, "hard, scaled": 3.0, "soft, tempered": -1.0}
+    )
+    theorem, tempered = ([result.ratios[level, arm, 0.1] for level in result.settings.levels] for arm in SOFT)
+    assert [one.word for one in theorem] == ["not told apart", "more", "more", "more"]
+    assert theorem[1].interval.mean == pytest.approx(4.0)
+    assert theorem[3].interval.mean == pytest.approx(64.0, rel=0.3)
+    assert [one.word for one in tempered][-1] == "fewer"
+    assert "fewer at 0 and more at 3 for ε = 0.1" in result.summary[1]
+    assert "By the refined bounds they would need fewer below γ = " in result.summary[1]
+    assert result.variants["hard, free"].interval.mean == pytest.approx(1.0)
+    assert result.summary[3].startswith(
+        "Hard labels without projection are not shown to need fewer or more neurons, 1.00"
+    )
+    assert result.summary[4].startswith("Hard labels with logits multiplied by α = 8 need more neurons")
+    rows = result._page().tables[1].rows
+    assert len(rows) == 2 * 4 + 1
+    document = result.to_dict()
+    assert len(document["ratios"]) == 4 * 2 * 3
+    assert set(document["crossovers"]) == {"0.3", "0.1", "0.03"}
+
+
+def test_widths_beyond_those_that_were_tried_decide_only_what_they_can():
+    """Twice the largest width is a lower bound: the arm beyond it may need more, never fewer."""
+    few, many, beyond = (np.full((1, 6), value) for value in (4.0, 512.0, math.inf))
+    tried = np.full((1, 6), 8.0)
+    for first, second, word in ((many, beyond, "not told apart"), (beyond, many, "not told apart"),
+                                (beyond, few, "more"), (few, beyond, "fewer"),
+                                (many, few, "more"), (few, many, "fewer"), (few, few, "not told apart")):  # fmt: skip
+        assert width_ratio((first, second), (tried, tried), 2.0, 0.95).word == word
+    wide = np.full((1, 6), 1024.0)
+    assert width_ratio((beyond, few), (wide, tried), 2.0, 0.95) == WidthRatio(None, "more")
+    assert width_ratio((few, beyond), (tried, wide), 2.0, 0.95) == WidthRatio(None, "fewer")
+    assert width_ratio((few, few), (tried, tried), 2.0, 0.95).interval.mean == pytest.approx(1.0)
 
 
 def test_intervals_are_at_least_as_wide_as_the_steps_between_widths_make_them():
     interval = invented({"hard": 1.0}).exponent("pairs", "hard", "train").interval
-    assert interval.high - interval.low > 0.5  # ln 2/√12 on ln γ from 0.2 to 0.025, adjusted for 8 fits
+    assert interval.high - interval.low > 0.5  # ln 2/√12 on ln γ from 0.2 to 0.025, adjusted for 10 fits
 
 
 def test_levels_with_a_loose_certificate_are_left_out():
@@ -170,6 +197,6 @@ def test_presets_cover_a_decade_and_a_half_and_bad_settings_are_refused():
                     {"angles": (2.0, 1.0, 0.5)},
                     {"angles": (1.0, 0.5)}, {"angles": (1.0, 0.5, 0.5)}, {"dimensions": (3, 3)},
                     {"epsilon": 0.2}, {"narrow": 2}, {"dimensions": (2,)}, {"dimensions": (30,)}, {"runs": 1},
-                    {"output_scale": 1.0}):  # fmt: skip
+                    {"output_scale": 1.0}, {"learning_rate": 4.0}):  # fmt: skip
         with pytest.raises(ValidationError):
             small(**changes)

@@ -6,14 +6,22 @@ from collections.abc import Sequence
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.pages import interval_cell, written_before
-from softlabel.studies.width_scaling.result import PRINTED, QUANTITIES, SOURCES, NeededWidth, WidthScalingResult
+from softlabel.studies.width_scaling.comparison import WidthRatio
+from softlabel.studies.width_scaling.result import PRINTED, QUANTITIES, SOFT, SOURCES, NeededWidth, WidthScalingResult
 from softlabel.studies.width_scaling.settings import ARMS, Source
 
 QUESTION = (
     "The bounds say that soft labels need O(γ⁻²) neurons and hard labels O(γ⁻⁴) (O(γ⁻⁸) without projection). They are "
     "sufficient conditions: what do students need?"
 )
-ROLES = {"soft, theorem": "soft", "soft, tempered": "teacher", "hard": "hard", "hard, scaled": "extra"}
+ROLES = {
+    "soft, theorem": "soft",
+    "soft, tempered": "teacher",
+    "hard": "hard",
+    "hard, free": "other",
+    "hard, scaled": "extra",
+}
+SLOPES = (2, 4, 8)  # exponents of the bounds
 TITLES = {"pairs": "synthetic pairs", "xor": "2-XOR", "images": "images"}
 NAMES = {"train": "training error, mean over iterations", "test": "test error, last iteration"}
 
@@ -28,16 +36,18 @@ def width_scaling_page(result: WidthScalingResult) -> Page:
         question=QUESTION,
         answer=result.summary,
         picture=_chart(result, "pairs"),
-        tables=[_exponent_table(result)],
+        tables=[_exponent_table(result), _ratio_table(result)],
         charts=[_chart(result, one) for one in SOURCES[1:] if any(level.source == one for level in settings.levels)],
         extra_tables=[_needed_table(result)],
         method=[
             written_before(WidthScalingStudy),
             f"{settings.runs} seeds; a seed draws data and initialization. {settings.rows} training rows; iterations: "
-            f"{settings.steps:g}/γ², at most {settings.most_iterations:,}; learning rate {settings.learning_rate:g}.",
+            f"{settings.steps:g}/γ², at most {settings.most_iterations:,}.",
             f"Widths in steps of at most a factor of {settings.width_step:g}: up to {settings.widths[-1]:,} for soft "
             f"labels as in Theorem 2 (fewer where iterations × width exceed {settings.most_work:.2g}), up to "
             f"{settings.narrow:,} for the others.",
+            f"Learning rate {settings.learning_rate:g}; the refined theorem for soft labels has 1 and about 16/(εγ²) "
+            "iterations, more than here, so that the mean over iterations gives the first ones more weight here.",
             "2-XOR has no further points: its test error is that of the training points after the last iteration.",
         ],
         settings=settings.model_dump(mode="json"),
@@ -61,6 +71,36 @@ def _exponent_table(result: WidthScalingResult) -> Table:
         ["", "measured p", "bound", "range of γ", "margins"],
         rows,
     )
+
+
+def _ratio_table(result: WidthScalingResult) -> Table:
+    """Soft over hard at every margin of the synthetic pairs, by ε."""
+    rows: list[list[Cell | str]] = []
+    for level in result.settings.levels:
+        if level.source != "pairs":
+            continue
+        for arm in SOFT:
+            ratios = [result.ratios[level, arm, epsilon] for epsilon in result.settings.epsilons]
+            gamma = result.needed_at(level, arm, "train", result.settings.epsilon).gamma
+            rows.append([Cell(f"γ = {gamma:.2g}", f"{arm} labels"), *(_ratio_cell(ratio) for ratio in ratios)])
+    known = result.crossovers()
+    printed = ["–" if gamma is None else f"γ = {gamma:.2g}" for gamma in known.values()]
+    rows.append([Cell("crossover of the bounds", "refined: soft labels need fewer below"), *printed])
+    return Table(
+        "Neurons with soft labels over neurons with hard labels",
+        "Synthetic pairs, training error averaged over iterations; geometric means over seeds, with intervals adjusted "
+        f"for {len(result.ratios)} comparisons and widened for the steps between widths.",
+        ["", *(f"ε = {epsilon}" for epsilon in known)],
+        rows,
+    )
+
+
+def _ratio_cell(ratio: WidthRatio) -> Cell:
+    tone = {"fewer": "good", "more": "bad"}.get(ratio.word, "muted")
+    if ratio.interval is None:
+        return Cell("beyond the widths tried" if ratio.word == "not told apart" else ratio.word, "", tone)
+    low, high = (f"{value:.2g}" for value in (ratio.interval.low, ratio.interval.high))
+    return Cell(f"{ratio.interval.mean:.2g}", [f"{low} … {high}", ratio.word], tone)
 
 
 def _needed_table(result: WidthScalingResult) -> Table:
@@ -100,20 +140,20 @@ def _chart(result: WidthScalingResult, source: Source) -> Chart:
         panels.append(Panel(NAMES[quantity], series, "margin γ", "neurons that suffice", log_x=True, log_y=True))
     caption = (
         f"Median over {result.settings.runs} seeds of the width that suffices for an error of "
-        f"{result.settings.epsilon:g}, where it is within the widths that were tried. Dashed: slopes −2 and −4."
+        f"{result.settings.epsilon:g}, where it is within the widths that were tried. Dashed: slopes −2, −4 and −8."
     )
     return Chart(f"widths-{source}", f"Neurons against the margin, {TITLES[source]}", caption, panels)
 
 
 def _slopes(series: Sequence[Series]) -> list[Series]:
-    """Lines of slope −2 and −4 through the largest margin."""
+    """Lines of the bounds' slopes through the largest margin."""
     points = [(x, y) for one in series for x, y in zip(one.x, one.y, strict=True)]
     if not points:
         return []
     x = sorted(float(point[0]) for point in points)
     top, first = max(point[1] for point in points), min(point[1] for point in points)
     lines = []
-    for slope in (2, 4):
+    for slope in SLOPES:
         ends = [(gamma, first * (x[-1] / gamma) ** slope) for gamma in (x[-1], x[0])]
         if ends[1][1] > 4 * top:  # drawn only as far as the widths go
             ends[1] = (x[-1] / (4 * top / first) ** (1 / slope), 4 * top)

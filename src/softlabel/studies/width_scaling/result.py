@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -13,16 +12,19 @@ from softlabel.lab.cells import CellResult, StageResults
 from softlabel.lab.statistics import Interval
 from softlabel.report.page import Page
 from softlabel.studies.pages import StudyResult
+from softlabel.studies.width_scaling.comparison import WidthRatio, bounded, widened, width_ratio
 from softlabel.studies.width_scaling.settings import ARMS, Level, Source, WidthScalingSettings
+from softlabel.theory import bounds
 
 Quantity = Literal["train", "test"]
 QUANTITIES: tuple[Quantity, ...] = ("train", "test")
 CENSORED = 0.2  # a level with a larger share of seeds beyond the widths that were tried is left out of a fit
 FEWEST_LEVELS = 3
 TIGHT = 1.25  # upper/lower end of a certified margin; a level with most seeds above it is left out of a fit
-COMPARED = ("fewer", "more", "equal", "undecided")
+SOFT = {"soft, theorem": "as in Theorem 2", "soft, tempered": "with a temperature (κ = 2/γ)"}
+VARIANTS = {"hard, free": "without projection", "hard, scaled": "with logits multiplied by α = {:g}"}
 SOURCES: tuple[Source, ...] = ("pairs", "xor", "images")
-PRINTED = {"soft, theorem": 2, "soft, tempered": 2, "hard": 4, "hard, scaled": 2}  # exponents of the bounds
+PRINTED = {"soft, theorem": 2, "soft, tempered": 2, "hard": 4, "hard, free": 8, "hard, scaled": 2}  # of the bounds
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ class WidthScalingResult(StudyResult):
         By level, arm, quantity and ε.
     exponents : list of Exponent
         By source, arm and quantity, at the ε of the primary endpoint.
+    ratios : dict
+        By level, arm of soft labels and ε: neurons with soft labels over neurons with hard labels, for the training
+        error.
+    variants : dict
+        By arm: neurons of hard labels without projection, and with an output scale, over those of hard labels, over all
+        synthetic pairs.
 
     Examples
     --------
@@ -102,6 +110,11 @@ class WidthScalingResult(StudyResult):
             for quantity in QUANTITIES
             if any(level.source == source for level in settings.levels)
         ]
+        compared = [(level, arm, epsilon) for level in settings.levels for arm in SOFT for epsilon in settings.epsilons]
+        self.ratios = {
+            (level, arm, epsilon): self._ratio([level], arm, epsilon, len(compared)) for level, arm, epsilon in compared
+        }
+        self.variants = {arm: self._ratio(self._pairs, arm, settings.epsilon, len(VARIANTS)) for arm in VARIANTS}
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -132,6 +145,12 @@ class WidthScalingResult(StudyResult):
                 }
                 for one in self.needed
             ],
+            "ratios": [
+                {"source": level.source, "dial": level.dial, "arm": arm, "epsilon": epsilon} | _ratio_dict(ratio)
+                for (level, arm, epsilon), ratio in self.ratios.items()
+            ],
+            "variants": [{"arm": arm} | _ratio_dict(ratio) for arm, ratio in self.variants.items()],
+            "crossovers": self.crossovers(),
             "margins": [
                 {"source": level.source, "dial": level.dial, "seed": seed}
                 | {name: self._results[level, seed].metrics[name] for name in ("lower", "upper", "iterations")}
@@ -144,7 +163,8 @@ class WidthScalingResult(StudyResult):
     @property
     def summary(self) -> list[str]:
         """The answer first."""
-        return [self._answer(), *self._compared(), self._scaled(), *self._others()]
+        compared = [self._compared(arm) for arm in SOFT]
+        return [self._answer(), *compared, *(self._variant(arm) for arm in VARIANTS), *self._others()]
 
     def _answer(self) -> str:
         """Both primary exponents, and whether they are smaller than those of the bounds."""
@@ -164,32 +184,53 @@ class WidthScalingResult(StudyResult):
         wanted = (source, arm, quantity)
         return next(one for one in self.exponents if (one.source, one.arm, one.quantity) == wanted)
 
-    def _compared(self) -> list[str]:
-        """Where each kind of soft labels needs fewer neurons than hard ones, by ε."""
-        levels = [level for level in self.settings.levels if level.source == "pairs"]
-        lines = []
-        for arm, name in (("soft, theorem", "as in Theorem 2"), ("soft, tempered", "with a temperature (κ = 2/γ)")):
-            counts = []
-            for epsilon in self.settings.epsilons:
-                words = Counter(self._compare(level, arm, epsilon) for level in levels)
-                counts.append(f"ε = {epsilon:g}: " + ", ".join(f"{word} at {words[word]}" for word in COMPARED))
-            lines.append(
-                f"Neurons with soft labels {name}, compared with hard ones at {len(levels)} margins: "
-                f"{'; '.join(counts)}."
+    @property
+    def _pairs(self) -> list[Level]:
+        return [level for level in self.settings.levels if level.source == "pairs"]
+
+    def crossovers(self) -> dict[str, float | None]:
+        """By ε, the margin below which soft labels need fewer neurons by the refined bounds; None if there is none."""
+        return {
+            f"{epsilon:g}": bounds.crossover("refined", epsilon=epsilon, n=self.settings.rows).gamma
+            for epsilon in self.settings.epsilons
+        }
+
+    def _compared(self, arm: str) -> str:
+        """At how many margins one kind of soft labels needs fewer or more neurons than hard ones, by ε."""
+        parts = []
+        for epsilon in self.settings.epsilons:
+            words = Counter(self.ratios[level, arm, epsilon].word for level in self._pairs)
+            parts.append(f"fewer at {words['fewer']} and more at {words['more']} for ε = {epsilon:g}")
+        line = (
+            f"At {len(self._pairs)} margins, soft labels {SOFT[arm]} are shown to need, compared with hard labels, "
+            f"{', '.join(parts)}."
+        )
+        if arm == "soft, theorem":
+            known = [f"γ = {gamma:.2g}" for gamma in self.crossovers().values() if gamma is not None]
+            line += f" By the refined bounds they would need fewer below {', '.join(known)}." if known else ""
+        return line
+
+    def _ratio(self, levels: Sequence[Level], arm: str, epsilon: float, comparisons: int) -> WidthRatio:
+        """Neurons of an arm over those of hard labels, for the training error."""
+        widths, tried = [], []
+        for one in (arm, "hard"):
+            widths.append(np.array([self.needed_at(level, one, "train", epsilon).values for level in levels]))
+            tried.append(
+                np.array([[self._tried(level, seed, one) for seed in self.settings.seeds] for level in levels])
             )
-        return lines
+        confidence = 1 - (1 - self.settings.confidence) / comparisons
+        return width_ratio((widths[0], widths[1]), (tried[0], tried[1]), self.settings.width_step, confidence)
 
-    def _compare(self, level: Level, arm: str, epsilon: float) -> str:
-        """One of `COMPARED`; it is undecided where the arm that needs more may need it beyond the widths tried."""
-        soft, hard = (self.needed_at(level, one, "train", epsilon) for one in (arm, "hard"))
-        for beyond, other in ((soft, hard), (hard, soft)):
-            if math.isinf(beyond.suffices) and other.suffices > beyond.tried:
-                return "undecided"
-        return "fewer" if soft.suffices < hard.suffices else "more" if soft.suffices > hard.suffices else "equal"
-
-    def _scaled(self) -> str:
-        one = self.exponent("pairs", "hard, scaled", "train")
-        return f"Hard labels with logits multiplied by α = {self.settings.output_scale:g} {_words(one)}."
+    def _variant(self, arm: str) -> str:
+        """Whether hard labels need fewer neurons without projection, or with an output scale."""
+        ratio, name = self.variants[arm], VARIANTS[arm].format(self.settings.output_scale)
+        measured = "" if ratio.interval is None else f", {ratio.interval:.2f} times as many"
+        sentences = {
+            "fewer": f"Hard labels {name} need fewer neurons{measured}",
+            "more": f"Hard labels {name} need more neurons{measured}",
+            "not told apart": f"Hard labels {name} are not shown to need fewer or more neurons{measured}",
+        }
+        return f"{sentences[ratio.word]} (mean over {len(self._pairs)} margins)."
 
     def _others(self) -> list[str]:
         """The other data sets."""
@@ -261,7 +302,7 @@ class WidthScalingResult(StudyResult):
         fits = len(ARMS) * len(QUANTITIES) * len({level.source for level in self.settings.levels})
         confidence = 1 - (1 - self.settings.confidence) / fits
         steps = math.log(self.settings.width_step) / math.sqrt(12 * float(spread.mean()))
-        interval = _widened(Interval.from_runs(-slopes, confidence), steps, confidence)
+        interval = widened(Interval.from_runs(-slopes, confidence), steps, confidence)
         return Exponent(source, arm, quantity, interval, min(gammas), max(gammas), len(usable))
 
     def _usable(self, level: Level, arm: str, quantity: Quantity) -> bool:
@@ -275,18 +316,8 @@ class WidthScalingResult(StudyResult):
 
     def _bounded(self, level: Level, arm: str, quantity: Quantity) -> np.ndarray:
         """The width of every seed; one beyond the widths that were tried counts as twice the largest of them."""
-        values = self.needed_at(level, arm, quantity, self.settings.epsilon).values
-        tried = [self._tried(level, seed, arm) for seed in self.settings.seeds]
-        return np.array([one if math.isfinite(one) else 2 * most for one, most in zip(values, tried, strict=True)])
-
-
-def _widened(slope: Interval, error: float, confidence: float) -> Interval:
-    """The interval of a slope with a further standard error, which seeds may share.
-
-    That of the steps between widths: ln m is known to within ln(step), evenly, a standard deviation of ln(step)/√12.
-    """
-    half = math.hypot((slope.high - slope.low) / 2, NormalDist().inv_cdf((1 + confidence) / 2) * error)
-    return Interval(slope.mean, slope.mean - half, slope.mean + half, slope.runs)
+        values = np.array(self.needed_at(level, arm, quantity, self.settings.epsilon).values)
+        return bounded(values, np.array([self._tried(level, seed, arm) for seed in self.settings.seeds]))
 
 
 def _against_bound(one: Exponent) -> str:
@@ -311,3 +342,7 @@ def _words(one: Exponent) -> str:
     if one.interval is None:
         return "were measured at too few margins"
     return f"have p = {one.interval:.2f} for γ from {one.low_gamma:.2g} to {one.high_gamma:.2g}"
+
+
+def _ratio_dict(ratio: WidthRatio) -> dict[str, Any]:
+    return {"ratio": None if ratio.interval is None else ratio.interval.to_dict(), "neurons": ratio.word}

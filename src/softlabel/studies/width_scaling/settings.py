@@ -12,7 +12,7 @@ from softlabel.studies.conditions.settings import Condition
 from softlabel.studies.paper_settings import PaperSettings
 from softlabel.studies.width_scaling.data import IMAGE_ROWS
 
-ARMS = ("soft, theorem", "soft, tempered", "hard", "hard, scaled")
+ARMS = ("soft, theorem", "soft, tempered", "hard", "hard, free", "hard, scaled")
 Source = Literal["pairs", "xor", "images"]
 MOST_DIMENSIONS = 14
 DIALS = {"pairs": "angle", "xor": "dimension", "images": "mix"}
@@ -53,7 +53,8 @@ class WidthScalingSettings(PaperSettings):
     most_iterations, most_work : int and float
         Limits on the iterations, and on iterations × width.
     learning_rate : float
-        Learning rate η of all arms; that of "hard, scaled" is divided by the square of the output scale.
+        Learning rate η of all arms, below 4 as in the theorems; that of "hard, scaled" is divided by the square of the
+        output scale.
     output_scale : float
         Output scale α of the arm "hard, scaled".
     samples : int
@@ -79,9 +80,9 @@ class WidthScalingSettings(PaperSettings):
     epsilons: tuple[PositiveFloat, ...] = (0.3, 0.1, 0.03)
     epsilon: PositiveFloat = 0.1
     steps: PositiveFloat = 12.5
-    most_iterations: int = Field(default=300_000, ge=10)
+    most_iterations: int = Field(default=600_000, ge=10)
     most_work: PositiveFloat = 3e8
-    learning_rate: PositiveFloat = 8.0
+    learning_rate: float = Field(default=1.0, gt=0, lt=4)
     output_scale: float = Field(default=8.0, gt=1)
     samples: int = Field(default=200, ge=10)
     work_limit: PositiveFloat = 1e11
@@ -135,15 +136,15 @@ def powers(first: int, last: int) -> tuple[int, ...]:
 
 PRESETS = {
     "quick": WidthScalingSettings(
-        angles=(1.4, 0.5, 0.18), dimensions=(3, 4, 6), rows=32, widths=powers(2, 256), narrow=64, most_iterations=2000,
-        samples=50, work_limit=3e10, runs=3,
+        angles=(1.5, 0.5, 0.18), dimensions=(3, 4, 6), rows=32, widths=powers(2, 256), narrow=64, most_iterations=5000,
+        samples=100, work_limit=3e10, runs=3,
     ),
     "standard": WidthScalingSettings(
-        angles=(1.4, 0.5, 0.18, 0.07, 0.02), dimensions=(3, 4, 6, 8, 10), mixes=(0.0, 0.25, 0.4),
-        widths=powers(2, 4096), work_limit=1e12, runs=8,
+        angles=(1.5, 0.5, 0.18, 0.07, 0.03, 0.016), dimensions=(3, 4, 6, 8, 10), mixes=(0.0, 0.25, 0.4),
+        widths=powers(2, 1024), work_limit=1e12, runs=8,
     ),
     "paper": WidthScalingSettings(
-        angles=(1.4, 0.5, 0.18, 0.07, 0.025, 0.01), dimensions=(3, 4, 6, 8, 10, 12), mixes=(0.0, 0.25, 0.4, 0.45),
+        angles=(1.5, 0.5, 0.18, 0.07, 0.025, 0.01), dimensions=(3, 4, 6, 8, 10, 12), mixes=(0.0, 0.25, 0.4, 0.45),
         widths=powers(2, 65536), narrow=4096, most_iterations=10_000_000, most_work=1e12, runs=30,
     ),
 }  # fmt: skip

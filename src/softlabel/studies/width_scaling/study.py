@@ -12,10 +12,10 @@ class WidthScalingStudy(Study[WidthScalingSettings, WidthScalingResult]):
 
     Synthetic data whose margin is dialed by the angle between opposite classes, 2-XOR in more and more dimensions, and
     images that are mixed with the other class, each with a certified interval for γ. Students of the theory, full-batch
-    projected gradient descent with the kernel-limit teacher's labels and radius 1 (Theorem 2), the same labels with κ =
-    2/γ and radius κ, hard labels with the radius of Proposition 5, and hard labels with an output scale. The number of
-    iterations is a constant divided by γ². A width suffices if it and all larger widths that were tried reach the error
-    ε.
+    gradient descent: with the kernel-limit teacher's labels and radius 1 (Theorem 2), the same labels with κ = 2/γ and
+    radius κ, hard labels with the radius of Proposition 5, hard labels without projection, and hard labels with an
+    output scale. The number of iterations is a constant divided by γ². A width suffices if it and all larger widths
+    that were tried reach the error ε.
 
     Primary endpoint: the exponents p in m ∝ γ^−p of soft labels as in Theorem 2 and of hard labels, for a training
     error of 0.1 averaged over the iterations: least-squares slope of ln m on ln γ for every seed, mean over seeds with
@@ -23,8 +23,10 @@ class WidthScalingStudy(Study[WidthScalingSettings, WidthScalingResult]):
     Levels at which more than a fifth of the seeds need no more than the smallest or more than the largest width, or
     have a margin that is certified only to a factor above 1.25, are left out; elsewhere a seed that needs more than the
     largest width counts with twice that width. The range of γ that remains is stated: nothing is claimed outside it.
-    Secondary: the same for the test error of the last iteration, for images, and for the other
-    arms; widths at three values of ε; widths that fail, as empirical lower bounds for this data and training.
+    Secondary: the same for the test error of the last iteration, for images and XOR, and for the other arms; neurons
+    with soft over neurons with hard labels at every margin and three values of ε (is there a crossover?); neurons of
+    hard labels without projection and with an output scale over those of hard labels; widths that fail, as empirical
+    lower bounds for this data and training.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def _train_cell(settings: WidthScalingSettings, cell: WidthCell) -> CellResult:
     options = TrainingOptions(callback=measure, callback_every=every)
     run = train_students(rows.X, students, labels, iterations=steps, options=options)
     test = [float((trained.network.logits(rows.test_X) * rows.test_y <= 0).mean()) for trained in run]
-    metrics = {"lower": search.lower, "upper": search.upper, "iterations": steps, "radius": radii["hard"]}
+    metrics = {"lower": search.lower, "upper": search.upper, "iterations": steps}
     mean = np.mean(errors[:-1], axis=0)  # over the iterations 0, every, 2·every, …, before the last
     stored = {
         "arm": np.array([ARMS.index(arm) for arm, _ in names]),
@@ -110,13 +110,14 @@ def _train_cell(settings: WidthScalingSettings, cell: WidthCell) -> CellResult:
 
 def _arms(
     settings: WidthScalingSettings, rows: DialedRows, search: Margin, seed: int
-) -> tuple[dict[str, Labels], dict[str, float]]:
+) -> tuple[dict[str, Labels], dict[str, float | None]]:
     """Labels by name, and the radius of every arm.
 
     soft, theorem     p = μ(z), radius 1, as in Theorem 2
     soft, tempered    p = μ(κz) with κ = 2/γ, radius κ
     hard              radius of Proposition 5 (refined) for `epsilon`
-    hard, scaled      the same with an output scale α: radius divided by α
+    hard, free        no projection
+    hard, scaled      as hard, with an output scale α: radius divided by α
     """
     teacher = KernelLimitTeacher.from_margin(search, rows.X, rows.y)
     z, _ = teacher.logits(rows.X, pairs=PAIRS, seed=seed)
@@ -125,5 +126,5 @@ def _arms(
     gamma = max(min(search.upper, 0.5), 1e-6)
     needs = bounds.hard(gamma, settings.epsilon, len(rows.y), delta=DELTA, family="refined")
     assert needs.radius is not None
-    radii = {ARMS[0]: 1.0, ARMS[1]: kappa, "hard": needs.radius, "hard, scaled": needs.radius / settings.output_scale}
-    return labels, radii
+    scaled = needs.radius / settings.output_scale
+    return labels, dict(zip(ARMS, (1.0, kappa, needs.radius, None, scaled), strict=True))
