@@ -141,7 +141,7 @@ PRESETS = {
     ),
     "standard": WidthScalingSettings(
         angles=(1.5, 0.5, 0.18, 0.07, 0.03, 0.016), dimensions=(3, 4, 6, 8, 10), mixes=(0.0, 0.25, 0.4),
-        widths=powers(2, 1024), work_limit=1e12, runs=8,
+        widths=powers(2, 1024), work_limit=2e12, runs=8,
     ),
     "paper": WidthScalingSettings(
         angles=(1.5, 0.5, 0.18, 0.07, 0.025, 0.01), dimensions=(3, 4, 6, 8, 10, 12), mixes=(0.0, 0.25, 0.4, 0.45),
