@@ -10,6 +10,12 @@ from softlabel.studies.kernel_regime.training import seed_bundles, train
 class KernelRegimeStudy(Study[KernelRegimeSettings, KernelRegimeResult]):
     """Figures 1 to 6 of Rahbar, Panahi and others: does a student with privileged knowledge learn faster and better?
 
+    Endpoints: for every figure the comparisons that its caption or text claims (final training and test loss, mean
+    training loss over the run, mean share of the squared overlap with the top of the kernel's spectrum), as differences
+    paired by seed. Intervals of test losses are over seeds and test images, the others over seeds, all adjusted for the
+    number of comparisons of the study. A figure holds if all of its comparisons confirm it, holds partly if some
+    confirm and some refute it, does not hold if some refute and none confirms it, and is open otherwise.
+
     Parameters
     ----------
     settings : KernelRegimeSettings
