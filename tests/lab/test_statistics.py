@@ -18,6 +18,7 @@ from softlabel.lab.statistics import (
     runs_needed,
     share_interval,
     stratified_difference,
+    sum_of_dependent,
     sum_of_independent,
 )
 
@@ -224,6 +225,13 @@ def test_sums_of_independent_means():
     assert (total.high - total.low) / 2 == pytest.approx(np.sqrt(sum(part.half_width(0.1) ** 2 for part in parts)))
     alone = sum_of_independent(parts[:1], 0.9)
     assert (alone.low, alone.high) == pytest.approx(parts[0].interval(0.9))
+
+
+def test_sums_of_means_that_may_depend_on_each_other_cover_the_worst_case():
+    """The same sample twice: the sum is twice its mean, and so is its half-width."""
+    part = crossed_mean(np.random.default_rng(0).normal(1, 1, (5, 30)))
+    total = sum_of_dependent([part, part], 0.9)
+    assert (total.low, total.high) == pytest.approx([2 * end for end in part.interval(0.9)])
 
 
 def test_a_stratified_difference_compares_like_with_like():

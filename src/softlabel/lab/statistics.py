@@ -257,7 +257,15 @@ def stratified_difference(
 
 def sum_of_independent(estimates: Sequence[Estimate], confidence: float) -> Interval:
     """The sum of means over independent samples, for example of different test sets; half-widths add in quadrature."""
-    half = math.hypot(*(estimate.half_width(1 - confidence) for estimate in estimates))
+    return _sum(estimates, math.hypot(*(estimate.half_width(1 - confidence) for estimate in estimates)))
+
+
+def sum_of_dependent(estimates: Sequence[Estimate], confidence: float) -> Interval:
+    """The sum of means over samples that may overlap; half-widths add, which covers any dependence."""
+    return _sum(estimates, sum(estimate.half_width(1 - confidence) for estimate in estimates))
+
+
+def _sum(estimates: Sequence[Estimate], half: float) -> Interval:
     mean = sum(estimate.mean for estimate in estimates)
     return Interval(mean, mean - half, mean + half, min(estimate.runs for estimate in estimates))
 

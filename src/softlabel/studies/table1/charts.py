@@ -19,17 +19,19 @@ def picture(result: Table1Result) -> Chart:
     """The gap by radius, mean over data sets and widths: the answer of the study."""
     gaps, band = result.mean_gaps, result.settings.equivalence
     ends = [gap.low for gap in gaps.values()], [gap.high for gap in gaps.values()]
-    x = [radius_name(radius) for radius in gaps]
+    x = ["no limit" if radius is None else radius_name(radius) for radius in gaps]
     series = Series("soft − hard", x, [gap.mean for gap in gaps.values()], *ends, role="soft")
     panel = Panel(
-        "above 0: soft labels win", [series], "radius B of the ball around the initialization", "gap in points",
+        "above 0: soft labels win", [series], "how far the weights may move from their initialization (radius B)",
+        "test accuracy, soft − hard (points)",
         zero_line=True, band=(-band, band), band_name=f"no difference that matters (±{band:g} points)",
     )  # fmt: skip
     caption = (
-        "Gap of the test accuracy, soft − hard labels, mean over data sets and widths; both arms on the same ball, "
-        "'none' is without one. Band around the line: 95% over seeds and test images, adjusted for the number of radii."
+        "Gap of the test accuracy, soft − hard labels, mean over data sets and widths; both arms on the same ball "
+        "around the initialization, or without one. Band around the line: 95% over seeds and test images, adjusted for "
+        "the number of radii."
     )
-    return Chart("gap-by-radius", "Soft − hard labels, by radius of the ball", caption, [panel])
+    return Chart("gap-by-radius", "Test accuracy with soft labels minus hard labels", caption, [panel])
 
 
 def _arms(rows: Sequence[Table1Row], x: Sequence[str], marks: bool) -> list[Series]:

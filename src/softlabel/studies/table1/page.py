@@ -165,7 +165,8 @@ def _method(settings: Table1Settings) -> list[str]:
         "images are used once, after the choice. The order of the batches is the same for all.",
         "Intervals: two-way random effects (seeds and test images), a Student interval for each, combined in "
         "quadrature; gaps are paired by seed and image, adjusted by Bonferroni (intervals) and Holm (p-values) within "
-        "each table.",
+        "each table. The reduced data set is a part of all digits: half-widths of sums and differences over both data "
+        "sets are added, which covers any dependence.",
         f"'No difference' means that the adjusted interval lies within ±{settings.equivalence:g} points.",
     ]
 

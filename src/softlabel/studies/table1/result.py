@@ -17,7 +17,7 @@ from softlabel.lab.statistics import (
     judge,
     paired_gap,
     runs_needed,
-    sum_of_independent,
+    sum_of_dependent,
 )
 from softlabel.report.page import Page
 from softlabel.studies.pages import StudyResult
@@ -229,7 +229,7 @@ class Table1Result(StudyResult):
         return rows
 
     def _mean_gap(self, radius: float | None) -> Interval:
-        """The gap with one radius for both arms, mean over widths and data sets, which are treated as independent."""
+        """The gap with one radius for both arms, mean over widths and data sets, which may share test images."""
         protocol, widths, sets = self.settings.protocol(PRIMARY), self.settings.widths, self.settings.leave_out
         confidence = 1 - (1 - self.settings.confidence) / len(protocol.all_radii)
 
@@ -239,7 +239,7 @@ class Table1Result(StudyResult):
             return (soft - hard) / (len(widths) * len(sets))
 
         tables = [np.sum([gap(leave_out, width) for width in widths], axis=0) for leave_out in sets]
-        return sum_of_independent([crossed_mean(table) for table in tables], confidence)
+        return sum_of_dependent([crossed_mean(table) for table in tables], confidence)
 
     def verdict_on(self, radius: float | None) -> Verdict:
         """What the mean gap with this radius says."""
@@ -281,7 +281,7 @@ class Table1Result(StudyResult):
             lost = {arm: reduced.arms[arm].mean - full.arms[arm].mean for arm in ARMS}
             difference = full.gap.mean - reduced.gap.mean
             failure = (1 - self.settings.confidence) / len(self.settings.widths)
-            half = math.hypot(full.gap.half_width(failure), reduced.gap.half_width(failure))  # independent means
+            half = full.gap.half_width(failure) + reduced.gap.half_width(failure)  # test images are shared
             drops.append(Drop(width, lost["hard"], lost["soft"], difference, difference - half, difference + half))
         return drops
 
