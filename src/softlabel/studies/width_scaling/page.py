@@ -7,7 +7,15 @@ from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.pages import interval_cell, written_before
 from softlabel.studies.width_scaling.comparison import WidthRatio
-from softlabel.studies.width_scaling.result import PRINTED, QUANTITIES, SOFT, SOURCES, NeededWidth, WidthScalingResult
+from softlabel.studies.width_scaling.result import (
+    PRINTED,
+    QUANTITIES,
+    SOFT,
+    SOURCES,
+    NeededWidth,
+    WidthScalingResult,
+    crossover_words,
+)
 from softlabel.studies.width_scaling.settings import ARMS, Source
 
 QUESTION = (
@@ -84,13 +92,12 @@ def _ratio_table(result: WidthScalingResult) -> Table:
             gamma = result.needed_at(level, arm, "train", result.settings.epsilon).gamma
             rows.append([Cell(f"γ = {gamma:.2g}", f"{arm} labels"), *(_ratio_cell(ratio) for ratio in ratios)])
     known = result.crossovers()
-    printed = ["–" if gamma is None else f"γ = {gamma:.2g}" for gamma in known.values()]
-    rows.append([Cell("crossover of the bounds", "refined: soft labels need fewer below"), *printed])
+    rows.append([Cell("bounds (refined)", "soft labels need fewer"), *(crossover_words(one) for one in known.values())])
     return Table(
         "Neurons with soft labels over neurons with hard labels",
         "Synthetic pairs, training error averaged over iterations; geometric means over seeds, with intervals adjusted "
         f"for {len(result.ratios)} comparisons and widened for the steps between widths.",
-        ["", *(f"ε = {epsilon}" for epsilon in known)],
+        ["", *(f"ε = {epsilon:g}" for epsilon in known)],
         rows,
     )
 

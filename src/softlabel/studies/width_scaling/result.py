@@ -150,7 +150,9 @@ class WidthScalingResult(StudyResult):
                 for (level, arm, epsilon), ratio in self.ratios.items()
             ],
             "variants": [{"arm": arm} | _ratio_dict(ratio) for arm, ratio in self.variants.items()],
-            "crossovers": self.crossovers(),
+            "crossovers": [
+                {"epsilon": epsilon, "gamma": one.gamma, "note": one.note} for epsilon, one in self.crossovers().items()
+            ],
             "margins": [
                 {"source": level.source, "dial": level.dial, "seed": seed}
                 | {name: self._results[level, seed].metrics[name] for name in ("lower", "upper", "iterations")}
@@ -188,26 +190,23 @@ class WidthScalingResult(StudyResult):
     def _pairs(self) -> list[Level]:
         return [level for level in self.settings.levels if level.source == "pairs"]
 
-    def crossovers(self) -> dict[str, float | None]:
-        """By ε, the margin below which soft labels need fewer neurons by the refined bounds; None if there is none."""
-        return {
-            f"{epsilon:g}": bounds.crossover("refined", epsilon=epsilon, n=self.settings.rows).gamma
-            for epsilon in self.settings.epsilons
-        }
+    def crossovers(self) -> dict[float, bounds.Crossover]:
+        """By ε, the margin below which soft labels need fewer neurons by the refined bounds."""
+        n = self.settings.rows
+        return {epsilon: bounds.crossover("refined", epsilon=epsilon, n=n) for epsilon in self.settings.epsilons}
 
     def _compared(self, arm: str) -> str:
         """At how many margins one kind of soft labels needs fewer or more neurons than hard ones, by ε."""
         parts = []
         for epsilon in self.settings.epsilons:
             words = Counter(self.ratios[level, arm, epsilon].word for level in self._pairs)
-            parts.append(f"fewer at {words['fewer']} and more at {words['more']} for ε = {epsilon:g}")
-        line = (
-            f"At {len(self._pairs)} margins, soft labels {SOFT[arm]} are shown to need, compared with hard labels, "
-            f"{', '.join(parts)}."
-        )
+            shown = [f"{word} at {words[word]}" for word in ("fewer", "more") if words[word]]
+            parts.append(f"{' and '.join(shown) or 'no difference is shown'} for ε = {epsilon:g}")
+        line = f"Neurons with soft labels {SOFT[arm]}, compared with hard labels at {len(self._pairs)} margins: "
+        line += f"{'; '.join(parts)}."
         if arm == "soft, theorem":
-            known = [f"γ = {gamma:.2g}" for gamma in self.crossovers().values() if gamma is not None]
-            line += f" By the refined bounds they would need fewer below {', '.join(known)}." if known else ""
+            expected = [f"{crossover_words(one)} for ε = {epsilon:g}" for epsilon, one in self.crossovers().items()]
+            line += f" By the refined bounds soft labels would need fewer {', '.join(expected)}."
         return line
 
     def _ratio(self, levels: Sequence[Level], arm: str, epsilon: float, comparisons: int) -> WidthRatio:
@@ -318,6 +317,13 @@ class WidthScalingResult(StudyResult):
         """The width of every seed; one beyond the widths that were tried counts as twice the largest of them."""
         values = np.array(self.needed_at(level, arm, quantity, self.settings.epsilon).values)
         return bounded(values, np.array([self._tried(level, seed, arm) for seed in self.settings.seeds]))
+
+
+def crossover_words(one: bounds.Crossover) -> str:
+    """Where soft labels need fewer neurons by a bound."""
+    if one.gamma is not None:
+        return f"below γ = {one.gamma:.2g}"
+    return "at every margin" if one.note.startswith("soft always") else "at no margin"
 
 
 def _against_bound(one: Exponent) -> str:
