@@ -117,8 +117,8 @@ def test_exponents_are_found_in_the_range_that_was_measured():
     assert soft.high_gamma / soft.low_gamma == pytest.approx(8)
     assert steep.levels < 4  # at the smallest margin no width that was tried suffices
     assert result.needed_at(Level(source="pairs", dial=0.025), "soft, tempered", "train", 0.1).suffices == math.inf
-    assert "with soft labels p = 2.00" in result.summary[0]
-    assert "not told apart from the bound's 2 (for γ from 0.024 to 0.19)" in result.summary[0]
+    assert "for soft labels p = 2.00" in result.summary[0]
+    assert "not told apart from the bound's 2 (γ from 0.024 to 0.19)" in result.summary[0]
     assert "less than the bound's 4" in result.summary[0]
 
 

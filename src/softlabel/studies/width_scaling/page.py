@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.pages import interval_cell, written_before
+from softlabel.studies.pages import written_before
 from softlabel.studies.width_scaling.comparison import WidthRatio
 from softlabel.studies.width_scaling.result import (
     PRINTED,
     QUANTITIES,
     SOFT,
     SOURCES,
+    Exponent,
     NeededWidth,
     WidthScalingResult,
     crossover_words,
@@ -29,7 +30,8 @@ ROLES = {
     "hard, free": "other",
     "hard, scaled": "extra",
 }
-SLOPES = (2, 4, 8)  # exponents of the bounds
+MAIN = ("soft, theorem", "hard")
+SLOPES = {2: "γ⁻²", 4: "γ⁻⁴", 8: "γ⁻⁸"}  # exponents of the bounds
 TITLES = {"pairs": "synthetic pairs", "xor": "2-XOR", "images": "images"}
 NAMES = {"train": "training error, mean over iterations", "test": "test error, last iteration"}
 
@@ -64,21 +66,26 @@ def width_scaling_page(result: WidthScalingResult) -> Page:
 
 def _exponent_table(result: WidthScalingResult) -> Table:
     rows: list[list[Cell | str]] = []
-    for one in result.exponents:
-        value = (
-            Cell("–") if one.interval is None else interval_cell(one.interval.mean, one.interval.low, one.interval.high)
-        )
-        gamma = f"{one.low_gamma:.3g} … {one.high_gamma:.3g}" if one.levels else "–"
-        name = Cell(f"{one.arm} labels", f"{TITLES[one.source]}, {NAMES[one.quantity]}")
-        rows.append([name, value, str(PRINTED[one.arm]), gamma, str(one.levels)])
+    for source in SOURCES:
+        for arm in ARMS if any(level.source == source for level in result.settings.levels) else ():
+            both = [result.exponent(source, arm, quantity) for quantity in QUANTITIES]
+            name = Cell(result.arm_name(arm), TITLES[source])
+            rows.append([name, *(_exponent_cell(one) for one in both), str(PRINTED[arm])])
     return Table(
-        "Exponents p in m ∝ γ^−p",
-        f"For an error of {result.settings.epsilon:g}; means over seeds, with intervals adjusted for {len(rows)} fits "
-        "and widened for the steps between widths. "
-        "Beside them the exponent of the bound, and the margins in which widths were measured.",
-        ["", "measured p", "bound", "range of γ", "margins"],
+        "Exponents p in m ∝ γ⁻ᵖ",
+        f"m neurons suffice for an error of {result.settings.epsilon:g}; means over seeds, with intervals adjusted for "
+        f"{len(result.exponents)} fits and widened for the steps between widths. In small print also the margins at "
+        "which widths were measured; beside them the exponent of the bound.",
+        ["", *NAMES.values(), "bound"],
         rows,
     )
+
+
+def _exponent_cell(one: Exponent) -> Cell:
+    if one.interval is None:
+        return Cell("–", f"{one.levels} margins are too few")
+    ends = f"{one.interval.low:.2f} … {one.interval.high:.2f}"
+    return Cell(f"{one.interval.mean:.2f}", [ends, f"γ from {one.low_gamma:.2g} to {one.high_gamma:.2g}"])
 
 
 def _ratio_table(result: WidthScalingResult) -> Table:
@@ -90,7 +97,7 @@ def _ratio_table(result: WidthScalingResult) -> Table:
         for arm in SOFT:
             ratios = [result.ratios[level, arm, epsilon] for epsilon in result.settings.epsilons]
             gamma = result.needed_at(level, arm, "train", result.settings.epsilon).gamma
-            rows.append([Cell(f"γ = {gamma:.2g}", f"{arm} labels"), *(_ratio_cell(ratio) for ratio in ratios)])
+            rows.append([Cell(f"γ = {gamma:.2g}", result.arm_name(arm)), *(_ratio_cell(ratio) for ratio in ratios)])
     known = result.crossovers()
     rows.append([Cell("bounds (refined)", "soft labels need fewer"), *(crossover_words(one) for one in known.values())])
     return Table(
@@ -119,7 +126,7 @@ def _needed_table(result: WidthScalingResult) -> Table:
                 name = Cell(f"{TITLES[level.source]}, {level}", f"γ = {needs[0].gamma:.3g}")
                 rows.append([name, f"{epsilon:g}", NAMES[quantity], *(_widths(one) for one in needs)])
     about = "Median over seeds of the width that suffices; in small print, the largest width that fails."
-    return Table("Widths", about, ["data", "ε", "error", *ARMS], rows)
+    return Table("Widths", about, ["data", "ε", "error", *map(result.arm_name, ARMS)], rows)
 
 
 def _widths(one: NeededWidth) -> Cell:
@@ -129,27 +136,30 @@ def _widths(one: NeededWidth) -> Cell:
 
 
 def _chart(result: WidthScalingResult, source: Source) -> Chart:
-    """Widths that suffice against the margin, with lines of the bounds' slopes."""
-    panels = []
-    for quantity in QUANTITIES:
-        series = []
-        for arm in ARMS:
-            needs = [
-                result.needed_at(level, arm, quantity, result.settings.epsilon)
-                for level in result.settings.levels
-                if level.source == source
-            ]
-            known = [one for one in needs if math.isfinite(one.suffices)]
-            if known:
-                gammas = [one.gamma for one in known]
-                series.append(Series(f"{arm} labels", gammas, [one.suffices for one in known], role=ROLES[arm]))
-        series += _slopes(series)
-        panels.append(Panel(NAMES[quantity], series, "margin γ", "neurons that suffice", log_x=True, log_y=True))
+    """Widths that suffice against the margin: soft and hard labels, then hard labels and the variants."""
+    main, others = (
+        [curve for arm in arms if (curve := _curve(result, source, arm)).x]
+        for arms in (MAIN, [arm for arm in ARMS if arm != MAIN[0]])
+    )
+    panels = [
+        Panel(title, [*series, *_slopes(series)], "margin γ", "neurons that suffice", log_x=True, log_y=True)
+        for title, series in (("soft and hard labels", main), ("variants", others))
+    ]
     caption = (
-        f"Median over {result.settings.runs} seeds of the width that suffices for an error of "
-        f"{result.settings.epsilon:g}, where it is within the widths that were tried. Dashed: slopes −2, −4 and −8."
+        f"Geometric mean over {result.settings.runs} seeds of the width that suffices for a training error of "
+        f"{result.settings.epsilon:g}, averaged over iterations, where all seeds have one. Dashed: the bounds' slopes."
     )
     return Chart(f"widths-{source}", f"Neurons against the margin, {TITLES[source]}", caption, panels)
+
+
+def _curve(result: WidthScalingResult, source: Source, arm: str) -> Series:
+    points = [
+        (result.needed_at(level, arm, "train", result.settings.epsilon).gamma, width)
+        for level in result.settings.levels
+        if level.source == source and (width := result.mean_width(level, arm, "train")) is not None
+    ]
+    gammas, widths = [point[0] for point in points], [point[1] for point in points]
+    return Series(result.arm_name(arm), gammas, widths, role=ROLES[arm])
 
 
 def _slopes(series: Sequence[Series]) -> list[Series]:
@@ -160,11 +170,9 @@ def _slopes(series: Sequence[Series]) -> list[Series]:
     x = sorted(float(point[0]) for point in points)
     top, first = max(point[1] for point in points), min(point[1] for point in points)
     lines = []
-    for slope in SLOPES:
+    for slope, name in SLOPES.items():
         ends = [(gamma, first * (x[-1] / gamma) ** slope) for gamma in (x[-1], x[0])]
         if ends[1][1] > 4 * top:  # drawn only as far as the widths go
             ends[1] = (x[-1] / (4 * top / first) ** (1 / slope), 4 * top)
-        lines.append(
-            Series(f"γ^−{slope}", [e[0] for e in ends], [e[1] for e in ends], role="paper", dashed=True, faint=True)
-        )
+        lines.append(Series(name, [e[0] for e in ends], [e[1] for e in ends], role="paper", dashed=True, faint=True))
     return lines

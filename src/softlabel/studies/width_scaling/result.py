@@ -175,10 +175,9 @@ class WidthScalingResult(StudyResult):
         if soft.interval is None or hard.interval is None:
             return f"Not decided: widths that suffice {about} were measured at too few margins."
         return (
-            f"As the margin γ falls, the neurons that students need grow as γ^−p, {about}: with soft labels p = "
-            f"{soft.interval:.2f}, {_against_bound(soft)} (for γ from {soft.low_gamma:.2g} to {soft.high_gamma:.2g}); "
-            f"with hard labels p = {hard.interval:.2f}, {_against_bound(hard)} (for γ from {hard.low_gamma:.2g} to "
-            f"{hard.high_gamma:.2g})."
+            f"The number of neurons that students need {about}, depends on the margin γ as γ⁻ᵖ: for soft labels p = "
+            f"{soft.interval:.2f}, {_against_bound(soft)}, for hard labels p = {hard.interval:.2f}, "
+            f"{_against_bound(hard)}."
         )
 
     def exponent(self, source: Source, arm: str, quantity: Quantity) -> Exponent:
@@ -220,6 +219,17 @@ class WidthScalingResult(StudyResult):
         confidence = 1 - (1 - self.settings.confidence) / comparisons
         return width_ratio((widths[0], widths[1]), (tried[0], tried[1]), self.settings.width_step, confidence)
 
+    def arm_name(self, arm: str) -> str:
+        """An arm in words."""
+        kind, _, variant = arm.partition(", ")
+        names = {"theorem": " (Theorem 2)", "tempered": ", tempered", "free": ", no projection"}
+        return f"{kind} labels{names.get(variant, f', α = {self.settings.output_scale:g}' if variant else '')}"
+
+    def mean_width(self, level: Level, arm: str, quantity: Quantity) -> float | None:
+        """Geometric mean over seeds of the width that suffices for the primary ε; None where one was not found."""
+        values = self.needed_at(level, arm, quantity, self.settings.epsilon).values
+        return float(np.exp(np.mean(np.log(values)))) if np.isfinite(values).all() else None
+
     def _variant(self, arm: str) -> str:
         """Whether hard labels need fewer neurons without projection, or with an output scale."""
         ratio, name = self.variants[arm], VARIANTS[arm].format(self.settings.output_scale)
@@ -241,7 +251,7 @@ class WidthScalingResult(StudyResult):
         lines = []
         for source, name in names.items():
             if source in present:
-                parts = [f"{arm} labels {_words(self.exponent(source, arm, 'train'))}" for arm in ARMS[:3]]
+                parts = [f"{self.arm_name(arm)} {_words(self.exponent(source, arm, 'train'))}" for arm in ARMS[:3]]
                 lines.append(f"{name}: {'; '.join(parts)}.")
         return lines
 
@@ -327,12 +337,15 @@ def crossover_words(one: bounds.Crossover) -> str:
 
 
 def _against_bound(one: Exponent) -> str:
-    """How the measured exponent compares with that of the bound."""
+    """How the measured exponent compares with that of the bound, and where it was measured."""
     assert one.interval is not None
     bound = PRINTED[one.arm]
+    word = "not told apart from"
     if one.interval.high < bound:
-        return f"less than the bound's {bound}"
-    return f"more than the bound's {bound}" if one.interval.low > bound else f"not told apart from the bound's {bound}"
+        word = "less than"
+    elif one.interval.low > bound:
+        word = "more than"
+    return f"{word} the bound's {bound} (γ from {one.low_gamma:.2g} to {one.high_gamma:.2g})"
 
 
 def _median(values: Sequence[float]) -> float:
