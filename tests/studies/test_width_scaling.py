@@ -120,6 +120,10 @@ def test_exponents_are_found_in_the_range_that_was_measured():
     assert "for soft labels p = 2.00" in result.summary[0]
     assert "not told apart from the bound's 2 (γ from 0.024 to 0.19)" in result.summary[0]
     assert "less than the bound's 4" in result.summary[0]
+    assert result.summary[0].startswith("The number of neurons")
+    flat = invented({"soft, theorem": 0.5, "hard": 1.0}).summary[0]
+    assert flat.startswith("The exponents of the bounds are not seen: the number of neurons")
+    assert "At the smallest margin, γ = 0.024, 256 and 32 neurons suffice" in result.summary[1]
 
 
 def test_a_width_beyond_those_that_were_tried_counts_as_more_than_all_of_them():
@@ -141,14 +145,14 @@ def test_soft_and_hard_labels_are_compared_at_every_margin():
     assert theorem[1].interval.mean == pytest.approx(4.0)
     assert theorem[3].interval.mean == pytest.approx(64.0, rel=0.3)
     assert [one.word for one in tempered][-1] == "fewer"
-    assert "more at 3 for ε = 0.1" in result.summary[1]
-    assert "soft labels would need fewer at every margin for ε = 0.3" in result.summary[1]
-    assert "below γ = 0.32 for ε = 0.03" in result.summary[1]
+    assert "more at 3 for ε = 0.1" in result.summary[2]
+    assert "soft labels would need fewer at every margin for ε = 0.3" in result.summary[2]
+    assert "below γ = 0.32 for ε = 0.03" in result.summary[2]
     assert result.variants["hard, free"].interval.mean == pytest.approx(1.0)
-    assert result.summary[3].startswith(
+    assert result.summary[4].startswith(
         "Hard labels without projection are not shown to need fewer or more neurons, 1.00"
     )
-    assert result.summary[4].startswith("Hard labels with logits multiplied by α = 8 need more neurons")
+    assert result.summary[5].startswith("Hard labels with logits multiplied by α = 8 need more neurons")
     rows = result._page().tables[1].rows
     assert len(rows) == 2 * 4 + 1
     document = result.to_dict()

@@ -114,7 +114,9 @@ class WidthScalingResult(StudyResult):
         self.ratios = {
             (level, arm, epsilon): self._ratio([level], arm, epsilon, len(compared)) for level, arm, epsilon in compared
         }
-        self.variants = {arm: self._ratio(self._pairs, arm, settings.epsilon, len(VARIANTS)) for arm in VARIANTS}
+        self.variants = {
+            arm: self._ratio(self._levels("pairs"), arm, settings.epsilon, len(VARIANTS)) for arm in VARIANTS
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON values."""
@@ -165,8 +167,9 @@ class WidthScalingResult(StudyResult):
     @property
     def summary(self) -> list[str]:
         """The answer first."""
-        compared = [self._compared(arm) for arm in SOFT]
-        return [self._answer(), *compared, *(self._variant(arm) for arm in VARIANTS), *self._others()]
+        compared = [self._compared(arm, "pairs") for arm in SOFT]
+        compared[0] += f" {self._expected()}"
+        return [self._answer(), self._smallest(), *compared, *(self._variant(arm) for arm in VARIANTS), *self._others()]
 
     def _answer(self) -> str:
         """Both primary exponents, and whether they are smaller than those of the bounds."""
@@ -174,10 +177,27 @@ class WidthScalingResult(StudyResult):
         about = f"for a training error of {self.settings.epsilon:g}, averaged over iterations"
         if soft.interval is None or hard.interval is None:
             return f"Not decided: widths that suffice {about} were measured at too few margins."
-        return (
-            f"The number of neurons that students need {about}, depends on the margin γ as γ⁻ᵖ: for soft labels p = "
+        smaller = soft.interval.high < PRINTED[soft.arm] and hard.interval.high < PRINTED[hard.arm]
+        line = (
+            f"the number of neurons that students need {about}, depends on the margin γ as γ⁻ᵖ; for soft labels p = "
             f"{soft.interval:.2f}, {_against_bound(soft)}, for hard labels p = {hard.interval:.2f}, "
             f"{_against_bound(hard)}."
+        )
+        return f"The exponents of the bounds are not seen: {line}" if smaller else line[0].upper() + line[1:]
+
+    def _smallest(self) -> str:
+        """Widths that suffice at the smallest margin, beside those of the bounds."""
+        level = min(self._levels("pairs"), key=lambda level: self.gammas(level).mean())
+        soft, hard = (self.needed_at(level, arm, "train", self.settings.epsilon) for arm in ("soft, theorem", "hard"))
+        case = (max(min(soft.gamma, 0.5), 1e-6), self.settings.epsilon, self.settings.rows)
+        asked = [bound(*case, family="refined").width for bound in (bounds.soft, bounds.hard)]
+        widths = " and ".join(
+            f"{one.suffices:,.0f}" if math.isfinite(one.suffices) else f"more than {one.tried:,.0f}"
+            for one in (soft, hard)
+        )
+        return (
+            f"At the smallest margin, γ = {soft.gamma:.2g}, {widths} neurons suffice with soft and hard labels (median "
+            f"over seeds); the refined bounds ask for {asked[0]:.1e} and {asked[1]:.1e}."
         )
 
     def exponent(self, source: Source, arm: str, quantity: Quantity) -> Exponent:
@@ -185,28 +205,30 @@ class WidthScalingResult(StudyResult):
         wanted = (source, arm, quantity)
         return next(one for one in self.exponents if (one.source, one.arm, one.quantity) == wanted)
 
-    @property
-    def _pairs(self) -> list[Level]:
-        return [level for level in self.settings.levels if level.source == "pairs"]
+    def _levels(self, source: Source) -> list[Level]:
+        return [level for level in self.settings.levels if level.source == source]
 
     def crossovers(self) -> dict[float, bounds.Crossover]:
         """By ε, the margin below which soft labels need fewer neurons by the refined bounds."""
         n = self.settings.rows
         return {epsilon: bounds.crossover("refined", epsilon=epsilon, n=n) for epsilon in self.settings.epsilons}
 
-    def _compared(self, arm: str) -> str:
+    def _compared(self, arm: str, source: Source) -> str:
         """At how many margins one kind of soft labels needs fewer or more neurons than hard ones, by ε."""
-        parts = []
+        levels, parts = self._levels(source), []
         for epsilon in self.settings.epsilons:
-            words = Counter(self.ratios[level, arm, epsilon].word for level in self._pairs)
+            words = Counter(self.ratios[level, arm, epsilon].word for level in levels)
             shown = [f"{word} at {words[word]}" for word in ("fewer", "more") if words[word]]
             parts.append(f"{' and '.join(shown) or 'no difference is shown'} for ε = {epsilon:g}")
-        line = f"Neurons with soft labels {SOFT[arm]}, compared with hard labels at {len(self._pairs)} margins: "
-        line += f"{'; '.join(parts)}."
-        if arm == "soft, theorem":
-            expected = [f"{crossover_words(one)} for ε = {epsilon:g}" for epsilon, one in self.crossovers().items()]
-            line += f" By the refined bounds soft labels would need fewer {', '.join(expected)}."
-        return line
+        return (
+            f"Neurons with soft labels {SOFT[arm]}, compared with hard labels at {len(levels)} margins: "
+            f"{'; '.join(parts)}."
+        )
+
+    def _expected(self) -> str:
+        """Where soft labels would need fewer neurons by the bounds."""
+        parts = [f"{crossover_words(one)} for ε = {epsilon:g}" for epsilon, one in self.crossovers().items()]
+        return f"By the refined bounds soft labels would need fewer {', '.join(parts)}."
 
     def _ratio(self, levels: Sequence[Level], arm: str, epsilon: float, comparisons: int) -> WidthRatio:
         """Neurons of an arm over those of hard labels, for the training error."""
@@ -239,7 +261,7 @@ class WidthScalingResult(StudyResult):
             "more": f"Hard labels {name} need more neurons{measured}",
             "not told apart": f"Hard labels {name} are not shown to need fewer or more neurons{measured}",
         }
-        return f"{sentences[ratio.word]} (mean over {len(self._pairs)} margins)."
+        return f"{sentences[ratio.word]} (mean over {len(self._levels('pairs'))} margins)."
 
     def _others(self) -> list[str]:
         """The other data sets."""
@@ -247,12 +269,11 @@ class WidthScalingResult(StudyResult):
             "xor": "On 2-XOR in more and more dimensions",
             "images": "On images with a dialed difficulty",
         }
-        present = {level.source for level in self.settings.levels}
         lines = []
         for source, name in names.items():
-            if source in present:
+            if self._levels(source):
                 parts = [f"{self.arm_name(arm)} {_words(self.exponent(source, arm, 'train'))}" for arm in ARMS[:3]]
-                lines.append(f"{name}: {'; '.join(parts)}.")
+                lines.append(f"{name}: {'; '.join(parts)}. {self._compared('soft, theorem', source)}")
         return lines
 
     def _page(self) -> Page:
