@@ -17,8 +17,10 @@ PRODUCTS_PER_GROUP = 500_000  # multiplications that take about as long as the o
 
 
 def most_examples(groups: Sequence[StudentGroup]) -> int:
-    """Largest number of examples with which one product is faster; 0 unless all groups have fixed output weights,
-    one output, no bias and the same activation."""
+    """Largest number of examples with which one product is faster than one per group.
+
+    0 unless all groups have fixed output weights, one output, no bias and the same activation.
+    """
     alike = all(
         not group.train_output
         and group.output_bias is None

@@ -37,8 +37,8 @@ def width_ratio(
     beyond = [bool(np.isinf(one).any()) for one in widths]
     logs = [np.log(bounded(one, most)) for one, most in zip(widths, tried, strict=True)]
     levels = len(logs[0])
-    slope = Interval.from_runs((logs[0] - logs[1]).mean(0), confidence)
-    interval = widened(slope, math.log(step) * math.sqrt(2 / 12 / levels), confidence)
+    mean_log = Interval.from_runs((logs[0] - logs[1]).mean(0), confidence)
+    interval = widened(mean_log, math.log(step) * math.sqrt(2 / 12 / levels), confidence)
     word: Word = "not told apart"
     if interval.low > 0 and not beyond[1]:
         word = "more"

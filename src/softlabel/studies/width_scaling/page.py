@@ -83,7 +83,7 @@ def _exponent_table(result: WidthScalingResult) -> Table:
 
 def _exponent_cell(one: Exponent) -> Cell:
     if one.interval is None:
-        return Cell("–", f"measured at {one.levels} of them")
+        return Cell("–", f"usable margins: {one.levels}, too few for a fit")
     ends = f"{one.interval.low:.2f} … {one.interval.high:.2f}"
     return Cell(f"{one.interval.mean:.2f}", [ends, f"γ from {one.low_gamma:.2g} to {one.high_gamma:.2g}"])
 
