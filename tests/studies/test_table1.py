@@ -151,7 +151,7 @@ def test_images_are_cut_without_overlap():
     assert not parts[0] & parts[2]
     assert not parts[1] & parts[2]
     assert not parts[0] & parts[1]
-    assert np.linalg.norm(np.concatenate([data.train[0], data.test[0]]), axis=1).max() <= 1 + 1e-6
+    assert np.linalg.norm(np.concatenate([data.train[0], data.validation[0]]), axis=1).max() <= 1 + 1e-6
 
 
 def fake(settings: Table1Settings, gap: float = 0.0) -> StageResults:

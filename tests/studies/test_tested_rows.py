@@ -21,6 +21,19 @@ def test_tested_rows_do_not_depend_on_the_split_of_the_problem():
     assert [list(part.rows) for part in first] == [list(part.rows) for part in second]
 
 
+@pytest.mark.parametrize("scale", ["standard", "max"])
+def test_test_rows_that_are_split_off_do_not_change_the_scale(scale):
+    rng = np.random.default_rng(0)
+    inputs, y = rng.normal(size=(80, 3)), np.arange(80) % 2
+    _, test = known_and_test(Problem.from_arrays(inputs, y, scale=scale))
+    shifted = inputs.copy()
+    shifted[test.rows] += 100
+    known, far = known_and_test(Problem.from_arrays(shifted, y, scale=scale))
+    before, _ = known_and_test(Problem.from_arrays(inputs, y, scale=scale))
+    assert np.array_equal(known.in_unit_ball, before.in_unit_ball)
+    assert far.in_unit_ball.min() > 1
+
+
 def test_rows_that_came_as_test_rows_are_the_test_rows():
     y = np.arange(60) % 2
     problem = Problem.unsplit(np.random.default_rng(0).normal(size=(60, 3)), y, "data")
