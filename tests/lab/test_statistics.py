@@ -10,6 +10,7 @@ from scipy import stats
 
 from softlabel.errors import InputError
 from softlabel.lab.statistics import (
+    crossed_difference,
     crossed_mean,
     holm,
     judge,
@@ -54,6 +55,27 @@ def test_intervals_cover_as_often_as_they_say(runs, examples, run, example):
         low, high = crossed_mean(table(rng, runs, examples, run, example, mean=7.0)).interval(0.95)
         hits += low <= 7 <= high
     assert 0.936 <= hits / 2000 <= 0.985  # three errors below; a little too wide is allowed
+
+
+@pytest.mark.parametrize(("run", "shared"), [(1.0, 0.0), (0.1, 3.0), (0.5, 1.0)])
+def test_differences_of_runs_on_the_same_examples_cover(run, shared):
+    """Four runs against thirty on the same examples, whose effects are partly common to both tables."""
+    rng, hits, halves = np.random.default_rng(11), 0, []
+    for _ in range(1500):
+        common = shared * rng.standard_normal((1, 100))
+        few, many = (common + table(rng, runs, 100, run, 0.5, mean=mean) for runs, mean in ((4, 5.0), (30, 3.0)))
+        interval = crossed_difference(few, many, 0.95)
+        hits += interval.low <= 2 <= interval.high
+        halves.append((interval.high - interval.low) / 2)
+    assert 0.933 <= hits / 1500 <= 0.99
+    if shared == 3:  # what is common to both cancels
+        apart = sum_of_independent([crossed_mean(few), crossed_mean(many)], 0.95)
+        assert np.mean(halves) < 0.6 * (apart.high - apart.low) / 2
+
+
+def test_a_difference_of_tables_of_other_examples_is_refused():
+    with pytest.raises(InputError, match="the same in both tables"):
+        crossed_difference(np.zeros((3, 5)), np.zeros((3, 6)), 0.95)
 
 
 def test_intervals_cover_with_zeros_and_ones():

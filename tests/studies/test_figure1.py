@@ -154,7 +154,9 @@ def test_the_slope_is_estimated_and_judged(slope, verdict):
     by_hand = np.polyfit([0, 1, 2], gaps.T, 1)[0]
     assert family.slope.mean == pytest.approx(by_hand.mean(), abs=0.1)
     assert family.started == family.slope
-    assert len(family.levels[0].values["soft"]) == 6
+    assert family.parts["learned"] == family.slope
+    assert family.parts["at chance"].mean == 0
+    assert len(family.levels[0].per_seed["accuracy"]["soft"]) == 6
 
 
 def test_students_that_never_left_chance_are_told_apart():
@@ -170,7 +172,41 @@ def test_students_that_never_left_chance_are_told_apart():
     assert (last.started.mean, last.started.runs) == (pytest.approx(1), 4)
     assert (family.started.mean, family.started.runs) == (pytest.approx(0, abs=1e-9), 3)
     assert family.slope.mean > 2
-    assert "33% with hard labels, 0% with soft labels never left chance" in result.summary[1]
+    assert "at noise 0.2 2 of 6 (10% … 70%) with hard and 0 of 6 (0% … 39%) with soft labels" in result.summary[1]
+    assert sum(part.mean for part in family.parts.values()) == pytest.approx(family.slope.mean)
+    assert family.parts["learned"].mean == pytest.approx(0, abs=1e-9)
+    assert all(part.runs == 6 for part in family.parts.values())
+    assert "comes from 3 seeds with such a student" in result.summary[1]
+
+
+def test_a_rise_from_a_loss_is_not_called_a_gain():
+    rng = np.random.default_rng(0)
+    rising = -20 + 8.0 * np.arange(3) + rng.normal(0, 0.3, (6, 3))
+    assert "soft − hard rises with the noise" in invented(rising).answer
+    assert "soft labels are not shown to win at any of these levels" in invented(rising).answer
+    assert "not shown to win" not in invented(rising + 10).answer
+
+
+def test_students_that_fail_make_no_teacher_better():
+    """Two of four hard students at chance: the teacher is compared with the others, than which it is worse."""
+    failed = (("hard", 0, 0.2), ("hard", 3, 0.2))
+    result = invented(np.ones((4, 3)), failed, teacher=0.65)
+    last = result.families[0].levels[-1]
+    assert (last.ahead.mean, last.ahead.runs) == (pytest.approx(-5), 2)
+    assert any("noise 0.2: the teacher is less accurate" in line for line in result.warnings)
+    nobody = tuple(("hard", seed, 0.2) for seed in range(4))
+    result = invented(np.ones((4, 3)), nobody)
+    assert result.families[0].levels[-1].ahead is None
+    assert "not known at noise 0.2" in result.summary[-1]
+    assert result.families[0].started is None
+    assert "4 of 4" in result.summary[1]
+    json.dumps(result.to_dict(), allow_nan=False)
+    assert "too few" in str(result._page().tables[1].rows[-1][5])
+
+
+def test_teachers_that_never_left_chance_are_warned_of():
+    result = invented(np.ones((4, 3)), (("teacher", 1, 0.1),))
+    assert result.warnings[0] == ("ResNet-20 → ResNet-8, noise 0.1: 1 of 4 (5% … 70%) teachers never left chance.")
 
 
 def test_the_choice_of_a_training_for_teachers_is_reported():
@@ -192,7 +228,7 @@ def test_a_teacher_that_is_no_better_than_its_student_is_warned_of(accuracy, war
     assert len(result.warnings) == len(result._page().warnings) == warnings
     ahead = result.to_dict()["families"][0]["levels"][0]["teacher_ahead"]["mean"]
     assert ahead == pytest.approx(100 * (accuracy - 0.7))
-    assert "teacher: ahead of the student with hard labels by" in result.summary[-1]
+    assert "teacher − student with hard labels, where that student learned: " in result.summary[-1]
 
 
 def test_families_may_have_different_numbers_of_seeds():

@@ -27,6 +27,7 @@ SETTINGS = "settings.toml"
 LOCK = ".driver.lock"
 SHORT = 40  # characters of a setting that an error shows
 PACKAGES = ("softlabel", "torch", "numpy", "scipy", "scikit-learn", "polars")
+SAME = ("python", "system", "processor", "packages")  # of an environment, for results that are equal bit for bit
 log = logging.getLogger("softlabel")
 
 
@@ -158,6 +159,19 @@ def _claim(ledger: Ledger, run_dir: Path, study: Study, values: dict[str, Any]) 
         raise _other_settings(run_dir, before if isinstance(before, dict) else {}, settings)
     if not _contains(run_dir / SETTINGS, values):
         write_text(run_dir / SETTINGS, settings_text(values))
+    _compare_environment(ledger, run_dir)
+
+
+def _compare_environment(ledger: Ledger, run_dir: Path) -> None:
+    """Warn where a run goes on with another processor or other versions than it began with."""
+    before, now = ledger.meta("environment"), environment()
+    changed = [name for name in SAME if isinstance(before, dict) and before.get(name) != now[name]]
+    if changed and ledger.finished():
+        log.warning(
+            "the run in '%s' began with another environment (%s): numbers of the rest may differ in their last bits",
+            run_dir,
+            ", ".join(changed),
+        )
 
 
 def _settle_threads(ledger: Ledger, run_dir: Path, threads: int | None, default: int) -> None:

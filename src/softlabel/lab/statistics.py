@@ -170,12 +170,38 @@ def crossed_mean(table: np.ndarray) -> Estimate:
     by_run, by_example, value = x.mean(1), x.mean(0), float(x.mean())
     between_runs = float(by_run.var(ddof=1))  # σ_r² + σ_e²/n
     between_examples = float(by_example.var(ddof=1))  # σ_i² + σ_e²/R
-    rest = x - by_run[:, None] - by_example[None, :] + value
-    residual = float((rest**2).sum()) / ((runs - 1) * (examples - 1))  # σ_e²
     run_part = between_runs / runs
-    example_part = max(0.0, between_examples - residual / runs) / examples
+    example_part = max(0.0, between_examples - _residual(x) / runs) / examples
     effect = value / math.sqrt(between_runs) if between_runs > 0 else None
     return Estimate(value, runs, examples, run_part, example_part, effect, float(np.abs(by_example - value).max()))
+
+
+def _residual(x: np.ndarray) -> float:
+    """Mean square of a table (runs, examples) without the effects of runs and examples: σ_e²."""
+    rest = x - x.mean(1)[:, None] - x.mean(0)[None, :] + x.mean()
+    return float((rest**2).sum()) / ((x.shape[0] - 1) * (x.shape[1] - 1))
+
+
+def crossed_difference(first: np.ndarray, second: np.ndarray, confidence: float) -> Interval:
+    """Mean of the first table minus that of the second, (runs, examples) each, of different runs on the same examples.
+
+    Effects of an example may be alike in both tables, so that their part is the variance of the differences between
+    means of an example, without what the rest of either table contributes. The runs of either table have a Student
+    interval each; all half-widths are joined in quadrature.
+    """
+    tables = [np.asarray(one, dtype=np.float64) for one in (first, second)]
+    require(
+        all(one.ndim == 2 and min(one.shape) >= 2 for one in tables) and tables[0].shape[1] == tables[1].shape[1],
+        f"a difference needs at least two runs and two examples, the same in both tables, got shapes {tables[0].shape} "
+        f"and {tables[1].shape}",
+    )
+    by_example = tables[0].mean(0) - tables[1].mean(0)
+    examples, failure = len(by_example), 1 - confidence
+    rest = sum(_residual(one) / len(one) for one in tables)
+    square = _quantile(failure, examples) ** 2 * max(0.0, float(by_example.var(ddof=1)) - rest) / examples
+    square += sum(_quantile(failure, len(one)) ** 2 * float(one.mean(1).var(ddof=1)) / len(one) for one in tables)
+    mean, half = float(by_example.mean()), math.sqrt(square)
+    return Interval(mean, mean - half, mean + half, min(len(one) for one in tables))
 
 
 def _half_width(run_part: float, runs: int, example_part: float, examples: int, failure: float) -> float:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from softlabel.errors import counted
 from softlabel.lab.statistics import Interval
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
-from softlabel.studies.figure1.result import ARMS, NAMES, STUDENTS, Figure1Result, NetworkFamily
+from softlabel.studies.figure1.family import ARMS, NAMES, NetworkFamily
+from softlabel.studies.figure1.result import Figure1Result
 from softlabel.studies.figure1.settings import TeacherTraining
 from softlabel.studies.pages import claim_cell, interval_cell
 
@@ -35,25 +37,50 @@ def figure1_page(result: Figure1Result) -> Page:
 def _method(result: Figure1Result) -> list[str]:
     settings = result.settings
     side = "both sides, with the factor T²" if settings.temperature_on == "both" else "the labels only"
-    seeds = ", ".join(f"{NAMES[family.name]}: {family.slope.runs}" for family in result.families)
-    teachers = "; ".join(f"{NAMES[family.name]}: {family.teacher}" for family in result.families)
+    names = [NAMES[family.name] for family in result.families]
+    seeds = ", ".join(f"{name}: {family.slope.runs}" for name, family in zip(names, result.families, strict=True))
+    teachers = "; ".join(f"{name}: {family.teacher}" for name, family in zip(names, result.families, strict=True))
+    decays = ", ".join(
+        f"{settings.weight_decay(family.name):g} ({name})" for name, family in zip(names, result.families, strict=True)
+    )
     return [
         "Images of both classes; a tenth of those that are not test images is used for validation, drawn by each "
         "seed. Noise of standard deviation σ in pixels [0, 1] is added once to all images, so that the teacher sees "
-        f"the same data. The test images are the same for all seeds ({seeds}), with their own noise.",
+        f"the same data; each seed draws its own. All seeds ({seeds}) have the same images for training and validation "
+        "together, and the same test images; intervals do not cover other training images.",
         f"Networks with {settings.width_multiplier:g} times the full number of channels; students: Adam, learning rate "
-        f"{settings.learning_rate:g}, weight decay {settings.vgg_weight_decay:g} (VGG) and "
-        f"{settings.resnet_weight_decay:g} (ResNet), batch size {settings.batch_size}, at most {settings.epochs} "
-        f"epochs, stopped after {settings.patience} without a better validation accuracy; the best weights are tested "
-        "once.",
-        f"Teachers{', chosen by validation accuracy on tuning seeds' if result.choice() else ''}: {teachers}.",
+        f"{settings.learning_rate:g}, weight decay {decays}, batch size {settings.batch_size}, at most "
+        f"{settings.epochs} epochs, stopped after {settings.patience} without a better validation accuracy; the best "
+        "weights are tested once.",
+        f"Teachers{', chosen by validation accuracy on tuning seeds' if result.choice() else ''}: {teachers}."
+        + _augmented(result.families),
         f"Soft labels: the teacher's logits on the training images, temperature {settings.temperature:g} on {side}, "
         f"weight {settings.soft_share:g}. Both arms have the same initialization, order, epochs and patience.",
-        "Primary endpoint, fixed before running: the slope of the paired gap on σ. Intervals: two-way random effects "
-        f"(seeds and test images), {settings.confidence:.0%}; slopes are adjusted for {len(result.families)} families, "
-        "gaps for families and levels.",
+        f"Primary endpoint, fixed before running: the slope of the paired gap on σ{_two_levels(result)}. Intervals: "
+        f"two-way random effects (seeds and test images), {settings.confidence:.0%}; "
+        f"{_adjusted(len(result.families), len(settings.levels))}.",
         f"A network never left chance if its best validation accuracy is below {settings.started:g}%.",
     ]
+
+
+def _augmented(families: Sequence[NetworkFamily]) -> str:
+    if not any(family.teacher.augment for family in families):
+        return ""
+    return (
+        " A teacher that learns from augmented (shifted and flipped) images knows more than its students see; soft − "
+        "hard contains what they learn from that."
+    )
+
+
+def _two_levels(result: Figure1Result) -> str:
+    if len(result.settings.levels) > 2:
+        return ""
+    return " (with two levels their difference, scaled; what lies between them is not known)"
+
+
+def _adjusted(families: int, levels: int) -> str:
+    slopes = f"slopes are adjusted for {families} families, " if families > 1 else ""
+    return f"{slopes}gaps for {families * levels} combinations of family and level"
 
 
 def _ends(value: Interval, digits: str = ".2f") -> Cell:
@@ -80,23 +107,28 @@ def _noise_table(result: Figure1Result) -> Table:
 
 
 def _reason_table(result: Figure1Result) -> Table:
-    """Students that never left chance, and the gap among the others."""
+    """Networks that never left chance, the gap among the others, and what both contribute to the slope."""
     rows: list[list[Cell | str]] = []
     for family in result.families:
         for index, level in enumerate(family.levels):
             name = NAMES[family.name] if index == 0 else ""
-            shares = [_ends(level.failed[arm], ".0%") for arm in STUDENTS]
-            started = Cell("–") if level.started is None else _ends(level.started, "+.2f")
-            runs = "0" if level.started is None else str(level.started.runs)
-            slope = Cell("–") if family.started is None else _ends(family.started, "+.2f")
-            rows.append([name, f"{level.noise:g}", *shares, runs, started, slope if index == 0 else ""])
+            shares = [_ends(level.failed[arm], ".0%") for arm in ARMS]
+            started = Cell("–", "too few")
+            if level.started is not None:
+                ends = f"{level.started.low:+.2f} … {level.started.high:+.2f}"
+                started = Cell(f"{level.started.mean:+.2f}", [ends, counted(level.started.runs, "seed")])
+            parts = [_ends(part, "+.2f") for part in family.parts.values()] if index == 0 else ["", ""]
+            rows.append([name, f"{level.noise:g}", *shares, started, *parts])
     return Table(
         "Two reasons for a gap",
-        "Students that never left chance (share of the seeds, Wilson's interval), and the gap among the seeds with "
-        "which both students learned.",
-        ["", "noise σ", "at chance: hard", "soft", "seeds of which both learned", "their gap", "their slope"],
+        "Networks that never left chance (share of the seeds, Wilson's interval, not adjusted), and the gap among the "
+        "seeds of which both students learned. Which seeds these are depends on the outcome: their gap describes runs "
+        "that learned. The slope of all seeds is the sum of what seeds with a student at chance (at any level) and the "
+        "other seeds contribute.",
+        ["", "noise σ", "at chance: teacher", "hard", "soft", "gap where both learned", "slope from students at chance",
+         "slope from the others"],
         rows,
-    )
+    )  # fmt: skip
 
 
 def _choice_tables(result: Figure1Result) -> list[Table]:
@@ -150,7 +182,7 @@ def _noise_chart(result: Figure1Result) -> Chart:
             series.append(_series(arm, noise, values, arm))
         above.append(Panel(NAMES[family.name], series, "noise σ", "test accuracy, %"))
         gaps = [level.gap for level in family.levels]
-        title = f"gap (harder data gain more: {family.verdict})"
+        title = f"soft − hard (harder data gain more: {family.verdict})"
         below.append(Panel(title, [_series("soft − hard", noise, gaps, "extra")], "noise σ", "points", zero_line=True))
     caption = (
         f"Means over seeds with {result.settings.confidence:.0%} intervals over seeds and test images; below, the "

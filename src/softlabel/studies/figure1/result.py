@@ -2,85 +2,28 @@
 
 All seeds have the same test images, so intervals are over seeds and test images (the lab's two-way model). Slopes are
 adjusted for the number of families, gaps for the number of families and levels.
+
+Students that never leave chance and students that learn worse both make a gap. Which seeds have such a student is known
+only after the training, so that the gap among the others describes runs that learned and is no estimate for all seeds.
+What holds for all seeds is how much of the slope comes from either kind: with the slopes of the other kind replaced by
+0, the means of both add up to the slope.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from softlabel.lab.cells import StageResults
 from softlabel.lab.statistics import Interval, crossed_mean, share_interval
 from softlabel.report.page import Page
-from softlabel.studies.figure1.settings import FAMILIES, Figure1Settings, TeacherTraining
+from softlabel.studies.figure1.family import ARMS, STUDENTS, NetworkFamily, NoiseLevel, with_runs
+from softlabel.studies.figure1.sentences import reason_sentence, slope_sentence, teacher_sentence, teacher_warnings
+from softlabel.studies.figure1.settings import FAMILIES, Figure1Settings
 from softlabel.studies.figure1.training import chosen_teachers
 from softlabel.studies.pages import StudyResult
 
-ARMS = ("teacher", "hard", "soft")
-STUDENTS = ("hard", "soft")
-NAMES = {"vgg": "VGG 8+3 → 2+3", "resnet": "ResNet-20 → ResNet-8"}
-SENTENCES = {
-    "holds": "the gap grows with the noise",
-    "does not hold": "the gap shrinks with the noise",
-    "open": "it is not decided whether the gap changes with the noise",
-}
 FEWEST = 2  # runs of an interval
-ClaimVerdict = Literal["holds", "does not hold", "open"]
-
-
-@dataclass(frozen=True)
-class NoiseLevel:
-    """One family at one noise level: accuracies in per cent, gaps in percentage points.
-
-    ahead       by how much the teacher is more accurate than the student with hard labels
-    failed      share of the runs that never left chance, by arm
-    started     the gap among the seeds with which both students started to learn; None if there are fewer than two
-    values      test accuracies in per cent by arm and seed
-    """
-
-    noise: float
-    arms: dict[str, Interval]
-    gap: Interval
-    ahead: Interval
-    failed: dict[str, Interval]
-    started: Interval | None
-    values: dict[str, list[float]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The level as JSON values."""
-        return {
-            "noise": self.noise,
-            "arms": {arm: value.to_dict() for arm, value in self.arms.items()},
-            "gap": self.gap.to_dict() | {"runs": self.gap.runs},
-            "teacher_ahead": self.ahead.to_dict(),
-            "failed": {arm: value.to_dict() for arm, value in self.failed.items()},
-            "started": None if self.started is None else self.started.to_dict() | {"runs": self.started.runs},
-            "per_seed": self.values,
-        }
-
-
-@dataclass(frozen=True)
-class NetworkFamily:
-    """One family of networks: its levels, and slopes of the gap in points per 0.1 of noise.
-
-    slope       of all seeds
-    started     of the seeds with which both students started to learn at every level; None if there are fewer than two
-    teacher     how its teachers were trained
-    parameters  of teacher and students
-    """
-
-    name: str
-    levels: list[NoiseLevel]
-    slope: Interval
-    started: Interval | None
-    teacher: TeacherTraining
-    parameters: dict[str, int]
-
-    @property
-    def verdict(self) -> ClaimVerdict:
-        """Whether the gap grows with the noise."""
-        return "holds" if self.slope.low > 0 else "does not hold" if self.slope.high < 0 else "open"
 
 
 class Figure1Result(StudyResult):
@@ -116,8 +59,9 @@ class Figure1Result(StudyResult):
                     "teacher": FAMILIES[family.name][0],
                     "student": FAMILIES[family.name][1],
                     "levels": [level.to_dict() for level in family.levels],
-                    "slope": family.slope.to_dict() | {"runs": family.slope.runs},
-                    "slope_started": None if family.started is None else family.started.to_dict(),
+                    "slope": with_runs(family.slope),
+                    "slope_started": with_runs(family.started),
+                    "slope_parts": {name: part.to_dict() for name, part in family.parts.items()},
                     "teacher_training": family.teacher.model_dump(),
                     "verdict": family.verdict,
                 }
@@ -129,24 +73,14 @@ class Figure1Result(StudyResult):
 
     @property
     def summary(self) -> list[str]:
-        """One sentence per family, then why there are gaps."""
-        lines = [
-            f"{NAMES[family.name]}: {SENTENCES[family.verdict]}; soft − hard changes by {family.slope:+.2f} points "
-            f"per 0.1 of noise (mean gap {sum(level.gap.mean for level in family.levels) / len(family.levels):+.2f})."
-            for family in self.families
-        ]
-        return lines + [_reasons(family) for family in self.families] + [_teacher(family) for family in self.families]
+        """One sentence per family, then why there are gaps, then teachers."""
+        sentences = (slope_sentence, reason_sentence, teacher_sentence)
+        return [sentence(family) for sentence in sentences for family in self.families]
 
     @property
     def warnings(self) -> list[str]:
-        """Teachers that are not shown to be better than their students."""
-        return [
-            f"{NAMES[family.name]}, noise {level.noise:g}: the teacher is not shown to be more accurate than the "
-            f"student with hard labels ({level.ahead:+.2f} points), so little can be expected from its soft labels."
-            for family in self.families
-            for level in family.levels
-            if level.ahead.low <= 0
-        ]
+        """Teachers that fail to learn, or are not shown to be better than their students."""
+        return [line for family in self.families for line in teacher_warnings(family)]
 
     @property
     def answer(self) -> str:
@@ -203,55 +137,46 @@ class Figure1Result(StudyResult):
     def _level(self, family: str, level: float) -> NoiseLevel:
         seeds, comparisons = self.settings.seeds_of(family), len(self.settings.families) * len(self.settings.levels)
         tables = {arm: self._correct(family, arm, level, seeds) for arm in ARMS}
-        failed = {arm: sum(self._failed(family, arm, level, seed) for seed in seeds) for arm in STUDENTS}
-        both = self._started(family, level)
+        failed = {arm: [self._failed(family, arm, level, seed) for seed in seeds] for arm in ARMS}
+        both, ahead = self._started(family, level), (tables["teacher"] - tables["hard"])[~np.array(failed["hard"])]
+        per_seed = {"accuracy": {arm: table.mean(1).tolist() for arm, table in tables.items()}}
+        for metric, scale in (("validation", 100), ("epochs", 1)):
+            per_seed[metric] = {
+                arm: [scale * self.metric(family, arm, metric, level, seed) for seed in seeds] for arm in ARMS
+            }
         return NoiseLevel(
             noise=level,
             arms={arm: self._interval(table) for arm, table in tables.items()},
             gap=self._interval(tables["soft"] - tables["hard"], comparisons),
-            ahead=self._interval(tables["teacher"] - tables["hard"], comparisons),
-            failed={arm: share_interval(count, len(seeds), self.settings.confidence) for arm, count in failed.items()},
+            ahead=self._interval(ahead, comparisons) if len(ahead) >= FEWEST else None,
+            failed={arm: share_interval(sum(one), len(seeds), self.settings.confidence) for arm, one in failed.items()},
             started=self._interval(self._gap(family, level, both), comparisons) if len(both) >= FEWEST else None,
-            values={arm: table.mean(1).tolist() for arm, table in tables.items()},
+            per_seed=per_seed,
         )
 
-    def _slope(self, family: str, seeds: Sequence[int]) -> Interval:
-        noise = np.array(self.settings.levels)
+    def slopes(self, family: str) -> np.ndarray:
+        """Slope of the gap for every seed and test image, in points per 0.1 of noise: (seeds, images)."""
+        noise, seeds = np.array(self.settings.levels), self.settings.seeds_of(family)
         centered = noise - noise.mean()
         weights = 0.1 * centered / (centered @ centered)
         gaps = (self._gap(family, level, seeds) for level in self.settings.levels)
-        table = sum(weight * gap for weight, gap in zip(weights, gaps, strict=True))
-        return self._interval(np.asarray(table), len(self.settings.families))
+        return np.sum([weight * gap for weight, gap in zip(weights, gaps, strict=True)], axis=0)
 
     def _family(self, name: str) -> NetworkFamily:
-        settings = self.settings
-        learning = [set(self._started(name, level)) for level in settings.levels]
-        both = sorted(set(settings.seeds_of(name)).intersection(*learning))
+        settings, families = self.settings, len(self.settings.families)
+        started = [np.isin(settings.seeds_of(name), self._started(name, level)) for level in settings.levels]
+        learned = np.all(started, axis=0)
+        slopes = self.slopes(name)
         first = self._results[name, settings.levels[0], settings.seed].metrics
         return NetworkFamily(
             name=name,
             levels=[self._level(name, level) for level in settings.levels],
-            slope=self._slope(name, settings.seeds_of(name)),
-            started=self._slope(name, both) if len(both) >= FEWEST else None,
+            slope=self._interval(slopes, families),
+            started=self._interval(slopes[learned], families) if learned.sum() >= FEWEST else None,
+            parts={
+                kind: self._interval(np.where(own[:, None], slopes, 0.0), families)
+                for kind, own in (("at chance", ~learned), ("learned", learned))
+            },
             teacher=self._teachers[name],
             parameters={arm: int(first[f"{arm}: parameters"]) for arm in ARMS},
         )
-
-
-def _reasons(family: NetworkFamily) -> str:
-    """Students that fail to start, and the slope among the others."""
-    noisy = family.levels[-1]
-    counts = ", ".join(f"{100 * noisy.failed[arm].mean:.0f}% with {arm} labels" for arm in STUDENTS)
-    line = f"{NAMES[family.name]}, why: at noise {noisy.noise:g}, {counts} never left chance"
-    if family.started is None:
-        return f"{line}; too few seeds are left to compare the others."
-    return (
-        f"{line}; with the {family.started.runs} seeds of which all students learned, the slope is "
-        f"{family.started:+.2f}."
-    )
-
-
-def _teacher(family: NetworkFamily) -> str:
-    """By how much the teacher is ahead of a student with hard labels."""
-    parts = ", ".join(f"{level.ahead:+.2f} points at noise {level.noise:g}" for level in family.levels)
-    return f"{NAMES[family.name]}, teacher: ahead of the student with hard labels by {parts}."

@@ -14,8 +14,10 @@ class Figure1Study(Study[Figure1Settings, Figure1Result]):
     points of test accuracy) on the noise level, by least squares, with a 95% interval over seeds and test images that
     is adjusted for the number of families. The claim holds if the interval lies above 0. The number of seeds of the
     standard preset decides a slope of 1 point per 0.1 of noise with a power of 80%, by the spread of five seeds of an
-    earlier run. Secondary: the share of students that never leave chance, and gap and slope among the others. Teachers
-    are trained in the way with the best validation accuracy on tuning seeds; test images are used once.
+    earlier run (which is itself uncertain, and without the part of the test images). Secondary: the share of students
+    that never leave chance, the gap among the others, and what students at chance contribute to the slope (this part
+    was added while the run was under way, before its results were read). Teachers are trained in the way with the best
+    validation accuracy on tuning seeds; test images are used once.
 
     Parameters
     ----------
