@@ -10,20 +10,25 @@ with a 95% interval over the seeds of both runs and the test images that they sh
 import sys
 from pathlib import Path
 
-import softlabel as sl
+from softlabel.lab import read_results
 from softlabel.lab.statistics import crossed_difference
-from softlabel.studies.figure1 import Figure1Result
+from softlabel.studies.figure1 import Figure1Result, Figure1Study
+from softlabel.studies.run import open_ledger
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 
-def main(full: Path, quarter: Path) -> None:
-    runs = []
-    for directory in (full, quarter):
-        result = sl.read_run(directory)
-        if not isinstance(result, Figure1Result):
+def finished_run(directory: Path) -> Figure1Result:
+    """The result of a run, without writing its page again."""
+    with open_ledger(directory) as ledger:
+        if ledger.meta("study") != Figure1Study.name:
             sys.exit(f"'{directory}' is not a run of figure1")
-        runs.append(result)
+        study = Figure1Study.from_settings(ledger.meta("settings"))
+        return study.judge(read_results(study, ledger), {})
+
+
+def main(full: Path, quarter: Path) -> None:
+    runs = [finished_run(directory) for directory in (full, quarter)]
     if runs[0].settings.levels != runs[1].settings.levels:
         sys.exit(f"the runs have different noise levels, {runs[0].settings.levels} and {runs[1].settings.levels}")
     for family in runs[0].settings.families:

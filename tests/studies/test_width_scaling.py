@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from softlabel.lab import CellResult, StageResults
 from softlabel.studies.run import Execution, run_in
 from softlabel.studies.width_scaling import PRESETS, WidthScalingResult, WidthScalingSettings, WidthScalingStudy
+from softlabel.studies.width_scaling.bound_slopes import PRINTED, slope_of_bound
 from softlabel.studies.width_scaling.comparison import WidthRatio, width_ratio
 from softlabel.studies.width_scaling.data import angled_pairs, full_xor, mixed_images
 from softlabel.studies.width_scaling.result import SOFT
@@ -205,3 +206,16 @@ def test_presets_cover_a_decade_and_a_half_and_bad_settings_are_refused():
                     {"output_scale": 1.0}, {"learning_rate": 4.0}):  # fmt: skip
         with pytest.raises(ValidationError):
             small(**changes)
+
+
+def test_exponents_of_the_bounds_over_the_margins_of_a_run():
+    """Without temperature and output scale 2 and nearly 4; with them between 2 and 4, and 4 as γ → 0."""
+    slopes = {arm: slope_of_bound(PRESETS["standard"], arm, (0.005, 0.2)) for arm in ARMS}
+    assert slopes["soft, theorem"] == pytest.approx(2, abs=0.01)
+    assert slopes["hard"] == pytest.approx(3.9, abs=0.1)
+    assert slopes["hard, free"] is None
+    for arm in ("soft, tempered", "hard, scaled"):
+        assert 3 < slopes[arm] < 3.9
+        assert slope_of_bound(PRESETS["standard"], arm, (2e-6, 4e-6)) == pytest.approx(PRINTED[arm], abs=0.01)
+    large = PRESETS["standard"].model_copy(update={"output_scale": 1e6})
+    assert slope_of_bound(large, "hard, scaled", (0.005, 0.2)) == pytest.approx(2, abs=0.02)

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Cell, Page, Table
 from softlabel.studies.pages import written_before
+from softlabel.studies.width_scaling.bound_slopes import PRINTED, crossover_words
 from softlabel.studies.width_scaling.comparison import WidthRatio
 from softlabel.studies.width_scaling.result import (
-    PRINTED,
     QUANTITIES,
     SOFT,
     SOURCES,
     Exponent,
     NeededWidth,
     WidthScalingResult,
-    crossover_words,
 )
 from softlabel.studies.width_scaling.settings import ARMS, Source
 
@@ -31,7 +30,7 @@ ROLES = {
     "hard, scaled": "extra",
 }
 MAIN = ("soft, theorem", "hard")
-SLOPES = {2: "γ⁻²", 4: "γ⁻⁴", 8: "γ⁻⁸"}  # exponents of the bounds
+SLOPES, SLOPES_NAME = (2, 4, 8), "γ⁻², γ⁻⁴, γ⁻⁸, from left to right"  # exponents of the bounds
 TITLES = {"pairs": "synthetic pairs", "xor": "2-XOR", "images": "images"}
 NAMES = {"train": "training error, mean over iterations", "test": "test error, last iteration"}
 
@@ -70,15 +69,22 @@ def _exponent_table(result: WidthScalingResult) -> Table:
         for arm in ARMS if any(level.source == source for level in result.settings.levels) else ():
             both = [result.exponent(source, arm, quantity) for quantity in QUANTITIES]
             name = Cell(result.arm_name(arm), TITLES[source])
-            rows.append([name, *(_exponent_cell(one) for one in both), str(PRINTED[arm])])
+            rows.append(
+                [name, *(_exponent_cell(one) for one in both), _bound_cell(arm, result.bound_exponent(both[0]))]
+            )
     return Table(
         "Exponents p in m ∝ γ⁻ᵖ",
         f"m neurons suffice for an error of {result.settings.epsilon:g}; means over seeds, with intervals adjusted for "
         f"{len(result.exponents)} fits and widened for the steps between widths. In small print also the margins at "
-        "which widths were measured; beside them the exponent of the bound.",
+        "which widths were measured; beside them the exponent of the bound as γ → 0, and of the refined bound over "
+        "these margins.",
         ["", *NAMES.values(), "bound"],
         rows,
     )
+
+
+def _bound_cell(arm: str, measured: float | None) -> Cell:
+    return Cell(str(PRINTED[arm]), "" if measured is None else f"{measured:.1f} over these margins")
 
 
 def _exponent_cell(one: Exponent) -> Cell:
@@ -170,9 +176,10 @@ def _slopes(series: Sequence[Series]) -> list[Series]:
     x = sorted(float(point[0]) for point in points)
     top, first = max(point[1] for point in points), min(point[1] for point in points)
     lines = []
-    for slope, name in SLOPES.items():
+    for slope in SLOPES:
         ends = [(gamma, first * (x[-1] / gamma) ** slope) for gamma in (x[-1], x[0])]
         if ends[1][1] > 4 * top:  # drawn only as far as the widths go
             ends[1] = (x[-1] / (4 * top / first) ** (1 / slope), 4 * top)
-        lines.append(Series(name, [e[0] for e in ends], [e[1] for e in ends], role="paper", dashed=True, faint=True))
+        gammas, widths = ([end[k] for end in ends] for k in range(2))
+        lines.append(Series(SLOPES_NAME, gammas, widths, role="paper", dashed=True, faint=True))
     return lines

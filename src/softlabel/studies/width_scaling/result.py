@@ -12,6 +12,7 @@ from softlabel.lab.cells import CellResult, StageResults
 from softlabel.lab.statistics import Interval
 from softlabel.report.page import Page
 from softlabel.studies.pages import StudyResult
+from softlabel.studies.width_scaling.bound_slopes import PRINTED, crossover_words, slope_of_bound, width_of_bound
 from softlabel.studies.width_scaling.comparison import WidthRatio, bounded, widened, width_ratio
 from softlabel.studies.width_scaling.settings import ARMS, Level, Source, WidthScalingSettings
 from softlabel.theory import bounds
@@ -24,7 +25,6 @@ TIGHT = 1.25  # upper/lower end of a certified margin; a level with most seeds a
 SOFT = {"soft, theorem": "as in Theorem 2", "soft, tempered": "with a temperature (κ = 2/γ)"}
 VARIANTS = {"hard, free": "without projection", "hard, scaled": "with logits multiplied by α = {:g}"}
 SOURCES: tuple[Source, ...] = ("pairs", "xor", "images")
-PRINTED = {"soft, theorem": 2, "soft, tempered": 2, "hard": 4, "hard, free": 8, "hard, scaled": 2}  # of the bounds
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ class WidthScalingResult(StudyResult):
                     "exponent": None if one.interval is None else one.interval.to_dict() | {"runs": one.interval.runs},
                     "gamma": [one.low_gamma, one.high_gamma] if one.levels else None,
                     "levels": one.levels,
+                    "bound": self.bound_exponent(one),
                 }
                 for one in self.exponents
             ],
@@ -189,8 +190,7 @@ class WidthScalingResult(StudyResult):
         """Widths that suffice at the smallest margin, beside those of the bounds."""
         level = min(self._levels("pairs"), key=lambda level: self.gammas(level).mean())
         soft, hard = (self.needed_at(level, arm, "train", self.settings.epsilon) for arm in ("soft, theorem", "hard"))
-        case = (max(min(soft.gamma, 0.5), 1e-6), self.settings.epsilon, self.settings.rows)
-        asked = [bound(*case, family="refined").width for bound in (bounds.soft, bounds.hard)]
+        asked = [width_of_bound(self.settings, arm, soft.gamma) for arm in ("soft, theorem", "hard")]
         widths = " and ".join(
             f"{one.suffices:,.0f}" if math.isfinite(one.suffices) else f"more than {one.tried:,.0f}"
             for one in (soft, hard)
@@ -204,6 +204,10 @@ class WidthScalingResult(StudyResult):
         """The exponent of one arm."""
         wanted = (source, arm, quantity)
         return next(one for one in self.exponents if (one.source, one.arm, one.quantity) == wanted)
+
+    def bound_exponent(self, one: Exponent) -> float | None:
+        """The exponent of the refined bound over the margins of a fit; None where there is no fit or no such bound."""
+        return None if one.interval is None else slope_of_bound(self.settings, one.arm, (one.low_gamma, one.high_gamma))
 
     def _levels(self, source: Source) -> list[Level]:
         return [level for level in self.settings.levels if level.source == source]
@@ -348,13 +352,6 @@ class WidthScalingResult(StudyResult):
         """The width of every seed; one beyond the widths that were tried counts as twice the largest of them."""
         values = np.array(self.needed_at(level, arm, quantity, self.settings.epsilon).values)
         return bounded(values, np.array([self._tried(level, seed, arm) for seed in self.settings.seeds]))
-
-
-def crossover_words(one: bounds.Crossover) -> str:
-    """Where soft labels need fewer neurons by a bound."""
-    if one.gamma is not None:
-        return f"below γ = {one.gamma:.2g}"
-    return "at every margin" if one.note.startswith("soft always") else "at no margin"
 
 
 def _against_bound(one: Exponent) -> str:
