@@ -172,7 +172,7 @@ def test_students_that_never_left_chance_are_told_apart():
     assert (last.started.mean, last.started.runs) == (pytest.approx(1), 4)
     assert (family.started.mean, family.started.runs) == (pytest.approx(0, abs=1e-9), 3)
     assert family.slope.mean > 2
-    assert "at noise 0.2 2 of 6 (10% … 70%) with hard and 0 of 6 (0% … 39%) with soft labels" in result.summary[1]
+    assert "at noise 0.2: 2 of 6 (10% … 70%) with hard and 0 of 6 (0% … 39%) with soft labels" in result.summary[1]
     assert sum(part.mean for part in family.parts.values()) == pytest.approx(family.slope.mean)
     assert family.parts["learned"].mean == pytest.approx(0, abs=1e-9)
     assert all(part.runs == 6 for part in family.parts.values())

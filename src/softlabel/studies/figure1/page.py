@@ -25,7 +25,7 @@ def figure1_page(result: Figure1Result) -> Page:
         question=QUESTION,
         answer=result.summary,
         picture=_noise_chart(result),
-        tables=[_noise_table(result), _reason_table(result)],
+        tables=[_noise_table(result), _reason_table(result), _slope_table(result)],
         charts=[],
         extra_tables=[_other_metrics(result), *_choice_tables(result)],
         method=_method(result),
@@ -87,6 +87,13 @@ def _ends(value: Interval, digits: str = ".2f") -> Cell:
     return interval_cell(value.mean, value.low, value.high, digits)
 
 
+def _learned(value: Interval | None) -> Cell:
+    """An interval of the seeds of which both students learned, with their number."""
+    if value is None:
+        return Cell("–", "too few")
+    return Cell(f"{value.mean:+.2f}", [f"{value.low:+.2f} … {value.high:+.2f}", counted(value.runs, "seed")])
+
+
 def _noise_table(result: Figure1Result) -> Table:
     """Accuracies and gaps of every family at every noise level."""
     rows: list[list[Cell | str]] = []
@@ -107,28 +114,36 @@ def _noise_table(result: Figure1Result) -> Table:
 
 
 def _reason_table(result: Figure1Result) -> Table:
-    """Networks that never left chance, the gap among the others, and what both contribute to the slope."""
+    """Networks that never left chance, and the gap among the others."""
     rows: list[list[Cell | str]] = []
     for family in result.families:
         for index, level in enumerate(family.levels):
             name = NAMES[family.name] if index == 0 else ""
             shares = [_ends(level.failed[arm], ".0%") for arm in ARMS]
-            started = Cell("–", "too few")
-            if level.started is not None:
-                ends = f"{level.started.low:+.2f} … {level.started.high:+.2f}"
-                started = Cell(f"{level.started.mean:+.2f}", [ends, counted(level.started.runs, "seed")])
-            parts = [_ends(part, "+.2f") for part in family.parts.values()] if index == 0 else ["", ""]
-            rows.append([name, f"{level.noise:g}", *shares, started, *parts])
+            rows.append([name, f"{level.noise:g}", *shares, _learned(level.started)])
     return Table(
         "Two reasons for a gap",
-        "Networks that never left chance (share of the seeds, Wilson's interval, not adjusted), and the gap among the "
-        "seeds of which both students learned. Which seeds these are depends on the outcome: their gap describes runs "
-        "that learned. The slope of all seeds is the sum of what seeds with a student at chance (at any level) and the "
-        "other seeds contribute.",
-        ["", "noise σ", "at chance: teacher", "hard", "soft", "gap where both learned", "slope from students at chance",
-         "slope from the others"],
+        "Networks that never left chance (share of the seeds, Wilson's interval, not adjusted), and soft − hard among "
+        "the seeds of which both students learned. Which seeds these are depends on the outcome: their gap describes "
+        "runs that learned.",
+        ["", "noise σ", "at chance: teacher", "hard", "soft", "gap where both learned"],
         rows,
-    )  # fmt: skip
+    )
+
+
+def _slope_table(result: Figure1Result) -> Table:
+    """What students at chance, and what the others contribute to the slope."""
+    rows: list[list[Cell | str]] = []
+    for family in result.families:
+        parts = [_ends(part, "+.2f") for part in (family.slope, *family.parts.values())]
+        rows.append([NAMES[family.name], *parts, _learned(family.started)])
+    return Table(
+        "Where the slope comes from",
+        "The slope of all seeds is the sum of what seeds with a student at chance (at any level) and the other seeds "
+        "contribute. Last, the slope among the other seeds alone.",
+        ["", "slope", "from students at chance", "from the others", "among the others"],
+        rows,
+    )
 
 
 def _choice_tables(result: Figure1Result) -> list[Table]:

@@ -28,7 +28,7 @@ def reason_sentence(family: NetworkFamily) -> str:
     if not any(level.failed[arm].mean for level in family.levels for arm in ("hard", "soft")):
         return f"{name}: all students learned."
     counts = "; ".join(
-        f"at noise {level.noise:g} {_count(level.failed['hard'])} with hard and {_count(level.failed['soft'])} with "
+        f"at noise {level.noise:g}: {_count(level.failed['hard'])} with hard and {_count(level.failed['soft'])} with "
         "soft labels"
         for level in family.levels
     )
