@@ -38,6 +38,13 @@ def test_it_is_judged_and_drawn(finished):
     assert len(document["printed"]) == 2 * 2 * 2
     assert all(one["printed"] is None and len(one["values"]) == 3 for one in document["printed"])
     assert {row["way"]["pixels"] for row in document["ways"]} == {"standardized", "unit"}
+    for one in document["printed"]:
+        assert all(0 <= live <= one["width"] for live in one["live"])
+        assert len(one["live"]) == 3
+    for row in document["ways"]:
+        for name, values in row["per_seed"].items():
+            assert np.mean(values) == pytest.approx(row[name]["mean"])
+            assert len(values) == row[name]["runs"]
     text = result.report.read_text()
     assert "Written down before the run:" in text
     assert {"live-neurons.png", "distributions.png"} <= {path.name for path in (run_dir / "figures").iterdir()}

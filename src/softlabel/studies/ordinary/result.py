@@ -29,6 +29,8 @@ class PrintedNumber:
     below       share of the runs below the printed number
     best_of     share of the best of k runs below it, by k
     best_epoch  share of the runs below it, each at the epoch that is best on the test images
+    values      accuracy by seed
+    live        number of live neurons by seed
     """
 
     dataset: str
@@ -42,6 +44,7 @@ class PrintedNumber:
     best_of: dict[int, float]
     best_epoch: float | None
     values: list[float]
+    live: list[int]
 
     @property
     def inside(self) -> bool | None:
@@ -81,12 +84,16 @@ class Mediation:
 
 @dataclass(frozen=True)
 class WayRow:
-    """One way of training at one width, mean over the data sets: accuracy and share of dead neurons, in per cent."""
+    """One way of training at one width, mean over the data sets: accuracy and share of dead neurons, in per cent.
+
+    per_seed    both by seed
+    """
 
     way: Way
     width: int
     accuracy: Interval
     dead: Interval
+    per_seed: dict[str, list[float]]
 
 
 class OrdinaryResult(StudyResult):
@@ -224,6 +231,7 @@ class OrdinaryResult(StudyResult):
             best_of={} if below is None else {k: below.mean**k for k in BEST_OF},
             best_epoch=None if printed is None else float((best < printed).mean()),
             values=values.tolist(),
+            live=[int(run.metrics["live"]) for run in runs],
         )
 
     def _mediation(self, leave_out: tuple[int, ...], width: int) -> Mediation:
@@ -278,7 +286,7 @@ class OrdinaryResult(StudyResult):
                     )
                 )
                 intervals = (Interval.from_runs(values, settings.confidence) for values in (accuracy, dead))
-                rows.append(WayRow(way, width, *intervals))
+                rows.append(WayRow(way, width, *intervals, {"accuracy": accuracy.tolist(), "dead": dead.tolist()}))
         return rows
 
     def _right(self, runs: Sequence[CellResult]) -> np.ndarray:
