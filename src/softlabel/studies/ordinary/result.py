@@ -285,8 +285,14 @@ class OrdinaryResult(StudyResult):
                         lambda run, width=width: 100 * (1 - run.metrics["live"] / width),
                     )
                 )
-                intervals = (Interval.from_runs(values, settings.confidence) for values in (accuracy, dead))
-                rows.append(WayRow(way, width, *intervals, {"accuracy": accuracy.tolist(), "dead": dead.tolist()}))
+                row = WayRow(
+                    way=way,
+                    width=width,
+                    accuracy=Interval.from_runs(accuracy, settings.confidence),
+                    dead=Interval.from_runs(dead, settings.confidence),
+                    per_seed={"accuracy": accuracy.tolist(), "dead": dead.tolist()},
+                )
+                rows.append(row)
         return rows
 
     def _right(self, runs: Sequence[CellResult]) -> np.ndarray:
