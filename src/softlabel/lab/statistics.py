@@ -142,6 +142,11 @@ class Interval:
         return cls(mean, low, high, len(values))
 
     @classmethod
+    def from_estimate(cls, estimate: Estimate, confidence: float) -> "Interval":
+        """The interval of an estimate."""
+        return cls(estimate.mean, *estimate.interval(confidence), estimate.runs)
+
+    @classmethod
     def from_share(cls, estimate: Estimate, confidence: float) -> "Interval":
         """The interval of a share, which lies between 0 and 1."""
         low, high = estimate.interval(confidence)

@@ -23,6 +23,10 @@ class PaperSettings(Settings):
         """The seeds of the runs."""
         return range(self.seed, self.seed + self.runs)
 
+    def adjusted(self, comparisons: int) -> float:
+        """The confidence of each of several intervals that all hold with the stated confidence (Bonferroni)."""
+        return 1 - (1 - self.confidence) / comparisons
+
     @abstractmethod
     def check_data(self) -> None:
         """Raise unless the data are available, with the classes of the study."""

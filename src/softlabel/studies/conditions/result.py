@@ -201,7 +201,7 @@ class ConditionsResult(StudyResult):
 
     def _rows(self) -> list[ConditionRow]:
         settings = self.settings
-        confidence = 1 - (1 - settings.confidence) / len(settings.conditions)
+        confidence = settings.adjusted(len(settings.conditions))
         tables = [{arm: self.correct(condition, arm) for arm in ARMS} for condition in settings.conditions]
         gaps = [paired_gap(table["soft"], table["hard"]) for table in tables]
         adjusted = holm([gap.p_value() for gap in gaps])

@@ -131,8 +131,7 @@ class Figure1Result(StudyResult):
         return 100 * self.metric(family, arm, "validation", level, seed) < self.settings.started
 
     def _interval(self, table: np.ndarray, comparisons: int = 1) -> Interval:
-        low, high = (estimate := crossed_mean(table)).interval(1 - (1 - self.settings.confidence) / comparisons)
-        return Interval(estimate.mean, low, high, estimate.runs)
+        return Interval.from_estimate(crossed_mean(table), self.settings.adjusted(comparisons))
 
     def _level(self, family: str, level: float) -> NoiseLevel:
         seeds, comparisons = self.settings.seeds_of(family), len(self.settings.families) * len(self.settings.levels)

@@ -182,7 +182,7 @@ class KernelRegimeResult(StudyResult):
 
     @property
     def _confidence(self) -> float:
-        return 1 - (1 - self.settings.confidence) / COMPARISONS
+        return self.settings.adjusted(COMPARISONS)
 
     def _compare(self, says: str, this: np.ndarray, that: np.ndarray) -> PairedComparison:
         """Values (seeds,) of both; the interval is over seeds."""

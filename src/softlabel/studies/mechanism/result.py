@@ -173,7 +173,7 @@ class MechanismResult(StudyResult):
         return self._curves(dataset, labels, radius, measure)[:, -1]
 
     def _row(self, dataset: str, labels: str, radius: float | None) -> MechanismRow:
-        confidence = 1 - (1 - self.settings.confidence) / self.comparisons
+        confidence = self.settings.adjusted(self.comparisons)
         ratios: dict[str, Interval | None] = dict.fromkeys(RATIOS)
         if labels != "hard":
             for name in RATIOS[:3]:

@@ -250,7 +250,7 @@ class OrdinaryResult(StudyResult):
             matched=stratified_difference(
                 *([run.metrics["test"] for run in runs[arm]] for arm in ("soft", "hard")),
                 strata=(live["soft"].tolist(), live["hard"].tolist()),
-                confidence=1 - (1 - settings.confidence) / comparisons,
+                confidence=settings.adjusted(comparisons),
             ),
             modes=self._modes(runs, live),
         )
@@ -301,9 +301,7 @@ class OrdinaryResult(StudyResult):
         return 100.0 * np.stack([right_rows(run, examples) for run in runs])
 
     def _interval(self, table: np.ndarray, comparisons: int) -> Interval:
-        estimate = crossed_mean(table)
-        low, high = estimate.interval(1 - (1 - self.settings.confidence) / comparisons)
-        return Interval(estimate.mean, low, high, estimate.runs)
+        return Interval.from_estimate(crossed_mean(table), self.settings.adjusted(comparisons))
 
 
 def _none(gap: Interval) -> bool:

@@ -196,7 +196,7 @@ class Table1Result(StudyResult):
             for leave_out, width in self.settings.cases
             for radius in radii
         ]
-        confidence = 1 - (1 - self.settings.confidence) / len(chosen)
+        confidence = self.settings.adjusted(len(chosen))
         tables = [{arm: self._correct(cell) for arm, cell in pair.items()} for pair in chosen]
         gaps = [paired_gap(table["soft"], table["hard"]) for table in tables]
         rows = []
@@ -231,7 +231,7 @@ class Table1Result(StudyResult):
     def _mean_gap(self, radius: float | None) -> Interval:
         """The gap with one radius for both arms, mean over widths and data sets, which may share test images."""
         protocol, widths, sets = self.settings.protocol(PRIMARY), self.settings.widths, self.settings.leave_out
-        confidence = 1 - (1 - self.settings.confidence) / len(protocol.all_radii)
+        confidence = self.settings.adjusted(len(protocol.all_radii))
 
         def gap(leave_out: tuple[int, ...], width: int) -> np.ndarray:
             soft, hard = (self._correct(self.choices.best(protocol, leave_out, width, arm, radius))

@@ -242,7 +242,7 @@ class WidthScalingResult(StudyResult):
             tried.append(
                 np.array([[self._tried(level, seed, one) for seed in self.settings.seeds] for level in levels])
             )
-        confidence = 1 - (1 - self.settings.confidence) / comparisons
+        confidence = self.settings.adjusted(comparisons)
         return width_ratio((widths[0], widths[1]), (tried[0], tried[1]), self.settings.width_step, confidence)
 
     def arm_name(self, arm: str) -> str:
@@ -334,7 +334,7 @@ class WidthScalingResult(StudyResult):
         spread = (centered**2).sum(0)
         slopes = (centered * y).sum(0) / spread
         fits = len(ARMS) * len(QUANTITIES) * len({level.source for level in self.settings.levels})
-        confidence = 1 - (1 - self.settings.confidence) / fits
+        confidence = self.settings.adjusted(fits)
         steps = math.log(self.settings.width_step) / math.sqrt(12 * float(spread.mean()))
         interval = widened(Interval.from_runs(-slopes, confidence), steps, confidence)
         return Exponent(source, arm, quantity, interval, min(gammas), max(gammas), len(usable))
