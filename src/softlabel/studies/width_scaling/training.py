@@ -15,6 +15,7 @@ from softlabel.theory.margin import Margin, margin
 
 PAIRS = 20_000  # of directions, for the logits of the kernel-limit teacher
 DELTA = 0.05
+COST = 1e4, 7e11  # iterations, and operations of the search for the margin, that take about equally long
 
 
 class WidthCell(Settings):
@@ -39,7 +40,7 @@ def _cost(settings: WidthScalingSettings, level: Level) -> float:
         guess = 0.5 / level.dial
     else:
         guess = 0.05 * (1 - 2 * level.dial)
-    return iterations(settings, min(0.3, guess)) / 1e4
+    return iterations(settings, min(0.3, guess)) / COST[0] + settings.work_limit / COST[1]
 
 
 def iterations(settings: WidthScalingSettings, gamma: float) -> int:
