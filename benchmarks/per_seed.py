@@ -137,19 +137,20 @@ def kernel_regime() -> None:
 
 def width_scaling() -> None:
     """Median widths with soft and hard labels, infinite beyond those tried, and in how many seeds soft needs fewer."""
-    document = read("width-scaling")
-    tried = document["settings"]["narrow"]  # with hard labels
-    needed = {
-        (one["dial"], one["arm"]): (one["gamma"], np.array([value or math.inf for value in one["per_seed"]]))
-        for one in document["needed"]
-        if (one["source"], one["quantity"], one["epsilon"]) == ("images", "train", 0.03)
-    }
-    for dial in sorted({dial for dial, _ in needed}):
-        (gamma, soft), (_, hard) = (needed[dial, arm] for arm in ("soft, theorem", "hard"))
-        medians = " and ".join(f"{sorted(values)[len(values) // 2]:g}" for values in (soft, hard))
-        unknown = np.isinf(hard) & (soft > tried)
-        print(f"width-scaling, images, γ = {gamma:.3f}, ε = 0.03: medians {medians}; soft labels need fewer in "
-              f"{np.sum((soft < hard) & ~unknown)} of {len(soft)} seeds, unknown in {unknown.sum()}")  # fmt: skip
+    for study in ("width-scaling", "width-scaling-images"):
+        document = read(study)
+        tried = document["settings"]["narrow"]  # with hard labels
+        needed = {
+            (one["dial"], one["arm"]): (one["gamma"], np.array([value or math.inf for value in one["per_seed"]]))
+            for one in document["needed"]
+            if (one["source"], one["quantity"], one["epsilon"]) == ("images", "train", 0.03)
+        }
+        for dial in sorted({dial for dial, _ in needed}):
+            (gamma, soft), (_, hard) = (needed[dial, arm] for arm in ("soft, theorem", "hard"))
+            medians = " and ".join(f"{sorted(values)[len(values) // 2]:g}" for values in (soft, hard))
+            unknown = np.isinf(hard) & (soft > tried)
+            print(f"{study}, images, γ = {gamma:.3f}, ε = 0.03: medians {medians}; soft labels need fewer in "
+                  f"{np.sum((soft < hard) & ~unknown)} of {len(soft)} seeds, unknown in {unknown.sum()}")  # fmt: skip
 
 
 def main() -> None:

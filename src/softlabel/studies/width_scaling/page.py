@@ -40,13 +40,14 @@ def width_scaling_page(result: WidthScalingResult) -> Page:
     from softlabel.studies.width_scaling.study import WidthScalingStudy
 
     settings = result.settings
+    sources: list[Source] = [one for one in SOURCES if any(level.source == one for level in settings.levels)]
     return Page(
         title="How many neurons do soft and hard labels need?",
         question=QUESTION,
         answer=result.summary,
         picture=_chart(result, "pairs"),
-        tables=[_exponent_table(result), _ratio_table(result)],
-        charts=[_chart(result, one) for one in SOURCES[1:] if any(level.source == one for level in settings.levels)],
+        tables=[_exponent_table(result), *(_ratio_table(result, source) for source in sources)],
+        charts=[_chart(result, source) for source in sources[1:]],
         extra_tables=[_needed_table(result)],
         method=[
             written_before(WidthScalingStudy),
@@ -94,11 +95,11 @@ def _exponent_cell(one: Exponent) -> Cell:
     return Cell(f"{one.interval.mean:.2f}", [ends, f"γ from {one.low_gamma:.2g} to {one.high_gamma:.2g}"])
 
 
-def _ratio_table(result: WidthScalingResult) -> Table:
-    """Soft over hard at every margin of the synthetic pairs, by ε."""
+def _ratio_table(result: WidthScalingResult, source: Source) -> Table:
+    """Soft over hard at every margin of a source of data, by ε."""
     rows: list[list[Cell | str]] = []
     for level in result.settings.levels:
-        if level.source != "pairs":
+        if level.source != source:
             continue
         for arm in SOFT:
             ratios = [result.ratios[level, arm, epsilon] for epsilon in result.settings.epsilons]
@@ -107,9 +108,10 @@ def _ratio_table(result: WidthScalingResult) -> Table:
     known = result.crossovers()
     rows.append([Cell("bounds (refined)", "soft labels need fewer"), *(crossover_words(one) for one in known.values())])
     return Table(
-        "Neurons with soft labels over neurons with hard labels",
-        "Synthetic pairs, training error averaged over iterations; geometric means over seeds, with intervals adjusted "
-        f"for {len(result.ratios)} comparisons and widened for the steps between widths.",
+        f"Neurons with soft labels over neurons with hard labels, {TITLES[source]}",
+        "Training error averaged over iterations; geometric means over seeds, with intervals adjusted for "
+        f"{len(result.ratios)} comparisons and widened for the steps between widths. Where a seed needs more than the "
+        "widths that were tried there is no mean, and a difference counts only if larger widths could not reverse it.",
         ["", *(f"ε = {epsilon:g}" for epsilon in known)],
         rows,
     )
