@@ -30,7 +30,7 @@ ROLES = {
     "hard, scaled": "extra",
 }
 MAIN = ("soft, theorem", "hard")
-SLOPES, SLOPES_NAME = (2, 4, 8), "γ⁻², γ⁻⁴, γ⁻⁸, from left to right"  # exponents of the bounds
+SLOPES, SLOPES_NAME = (2, 4, 8), "γ⁻², γ⁻⁴, γ⁻⁸, from flat to steep"  # exponents of the bounds
 TITLES = {"pairs": "synthetic pairs", "xor": "2-XOR", "images": "images"}
 NAMES = {"train": "training error, mean over iterations", "test": "test error, last iteration"}
 
