@@ -200,6 +200,8 @@ def test_students_that_fail_make_no_teacher_better():
     assert "not known at noise 0.2" in result.summary[-1]
     assert result.families[0].started is None
     assert "4 of 4" in result.summary[1]
+    most = invented(np.ones((4, 3)), nobody[:3])
+    assert "comes from 3 seeds with such a student" in most.summary[1]
     json.dumps(result.to_dict(), allow_nan=False)
     assert "too few" in str(result._page().tables[1].rows[-1][5])
 

@@ -49,7 +49,8 @@ class NetworkFamily:
     """One family of networks: its levels, and slopes of the gap in points per 0.1 of noise.
 
     slope       of all seeds
-    started     of the seeds with which both students started to learn at every level; None if there are fewer than two
+    learned     number of seeds with which both students started to learn at every level
+    started     slope of those seeds; None if there are fewer than two
     parts       what those seeds ("learned") and the others ("at chance") contribute to the slope of all seeds
     teacher     how its teachers were trained
     parameters  of teacher and students
@@ -58,6 +59,7 @@ class NetworkFamily:
     name: str
     levels: list[NoiseLevel]
     slope: Interval
+    learned: int
     started: Interval | None
     parts: dict[str, Interval]
     teacher: TeacherTraining

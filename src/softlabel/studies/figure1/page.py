@@ -80,7 +80,7 @@ def _two_levels(result: Figure1Result) -> str:
 
 def _adjusted(families: int, levels: int) -> str:
     slopes = f"slopes are adjusted for {families} families, " if families > 1 else ""
-    return f"{slopes}gaps for {families * levels} combinations of family and level"
+    return f"{slopes}gaps are adjusted for {families * levels} combinations of family and level"
 
 
 def _ends(value: Interval, digits: str = ".2f") -> Cell:

@@ -171,6 +171,7 @@ class Figure1Result(StudyResult):
             name=name,
             levels=[self._level(name, level) for level in settings.levels],
             slope=self._interval(slopes, families),
+            learned=int(learned.sum()),
             started=self._interval(slopes[learned], families) if learned.sum() >= FEWEST else None,
             parts={
                 kind: self._interval(np.where(own[:, None], slopes, 0.0), families)

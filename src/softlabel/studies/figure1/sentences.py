@@ -32,11 +32,10 @@ def reason_sentence(family: NetworkFamily) -> str:
         "soft labels"
         for level in family.levels
     )
-    learned = 0 if family.started is None else family.started.runs
-    others = "" if family.started is None else f"; among these {learned} alone the slope is {family.started:+.2f}"
+    others = "" if family.started is None else f"; among these {family.learned} the slope is {family.started:+.2f}"
     return (
         f"{name}, students that never left chance: {counts}. Of the slope, {family.parts['at chance']:+.2f} comes from "
-        f"{counted(family.slope.runs - learned, 'seed')} with such a student and {family.parts['learned']:+.2f} from "
+        f"{counted(family.slope.runs - family.learned, 'seed')} with such a student and {family.parts['learned']:+.2f} from "
         f"the others{others}."
     )
 
