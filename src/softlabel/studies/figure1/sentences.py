@@ -35,8 +35,8 @@ def reason_sentence(family: NetworkFamily) -> str:
     others = "" if family.started is None else f"; among these {family.learned} the slope is {family.started:+.2f}"
     return (
         f"{name}, students that never left chance: {counts}. Of the slope, {family.parts['at chance']:+.2f} comes from "
-        f"{counted(family.slope.runs - family.learned, 'seed')} with such a student and {family.parts['learned']:+.2f} from "
-        f"the others{others}."
+        f"{counted(family.slope.runs - family.learned, 'seed')} with such a student and {family.parts['learned']:+.2f} "
+        f"from the others{others}."
     )
 
 
