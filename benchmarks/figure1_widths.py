@@ -10,6 +10,7 @@ with a 95% interval over the seeds of both runs and the test images that they sh
 import sys
 from pathlib import Path
 
+from softlabel.errors import SoftlabelError
 from softlabel.lab import read_results
 from softlabel.lab.statistics import crossed_difference
 from softlabel.studies.figure1 import Figure1Result, Figure1Study
@@ -48,4 +49,7 @@ if __name__ == "__main__":
     names = sys.argv[1:] or [str(RESULTS / "figure1-full-width"), str(RESULTS / "figure1")]
     if len(names) != 2:
         sys.exit(__doc__)
-    main(*map(Path, names))
+    try:
+        main(*map(Path, names))
+    except SoftlabelError as problem:  # no run, or an unfinished one
+        sys.exit(str(problem))
