@@ -139,12 +139,18 @@ def test_what_a_killed_process_left_half_written_is_no_stranger(tmp_path):
 
 
 def test_a_run_that_goes_on_with_another_processor_says_so(tmp_path, caplog, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, executor=Counting(2))
+    monkeypatch.setattr("softlabel.lab.environment._processor", lambda: "another one")
     run(tmp_path)
+    assert caplog.text.count("began with another environment (processor)") == 1
+
+
+def test_a_finished_run_may_be_opened_on_another_processor(tmp_path, caplog, monkeypatch):
+    run(tmp_path)
+    monkeypatch.setattr("softlabel.lab.environment._processor", lambda: "another one")
     run(tmp_path)
     assert "another environment" not in caplog.text
-    monkeypatch.setattr("softlabel.lab.run_dir._processor", lambda: "another one")
-    run(tmp_path)
-    assert "began with another environment (processor)" in caplog.text
 
 
 def test_a_run_that_lost_its_ledger_begins_anew_and_says_so(tmp_path, caplog):

@@ -1,5 +1,6 @@
 """Runs a study: bundles that the ledger lacks are computed, and recorded one by one."""
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -8,10 +9,13 @@ from dataclasses import dataclass
 from softlabel.errors import SoftlabelError
 from softlabel.lab.artifacts import ArtifactStore
 from softlabel.lab.cells import Bundle, CellResult, Stage, StageResults
+from softlabel.lab.environment import changed_since
 from softlabel.lab.estimate import RunClock
 from softlabel.lab.executors import Executor, Task
 from softlabel.lab.ledger import Ledger
 from softlabel.lab.study import Study
+
+log = logging.getLogger("softlabel")
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,18 @@ def run_stages(
     """
     results, threads = StageResults(), ledger.meta("threads")
     clock = RunClock(study.expected_costs(results), study.pace, before, getattr(executor, "workers", 1))
+    changed = changed_since(ledger.meta("environment")) if ledger.finished() else []
     with closing(executor):
         for stage in study.stages:
             bundles = stage.bundles(study.settings, results)
+            if changed and any(ledger.status().get(bundle.key) != "done" for bundle in bundles):
+                log.warning(
+                    "the run in '%s' began with another environment (%s): numbers of the rest may differ in their "
+                    "last bits",
+                    ledger.path.parent,
+                    ", ".join(changed),
+                )
+                changed = []
             new = _run_stage(study, stage, bundles, results, ledger, executor, threads, clock, progress)
             _collect(stage, bundles, ledger, results, new)
     return results

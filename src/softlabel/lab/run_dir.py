@@ -4,11 +4,8 @@ A directory belongs to one run and, while the run is working, to one driver. A d
 """
 
 import logging
-import os
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from softlabel.documents import json_text
 from softlabel.errors import InputError, SoftlabelError, few, require
+from softlabel.lab.environment import environment
 from softlabel.lab.executors import MOST_THREADS
 from softlabel.lab.ledger import Ledger
 from softlabel.lab.settings_file import read_written, settings_text, without_none, written
@@ -26,8 +24,6 @@ LEDGER = "ledger.sqlite"
 SETTINGS = "settings.toml"
 LOCK = ".driver.lock"
 SHORT = 40  # characters of a setting that an error shows
-PACKAGES = ("softlabel", "torch", "numpy", "scipy", "scikit-learn", "polars")
-SAME = ("python", "system", "processor", "packages")  # of an environment, for results that are equal bit for bit
 log = logging.getLogger("softlabel")
 
 
@@ -159,19 +155,6 @@ def _claim(ledger: Ledger, run_dir: Path, study: Study, values: dict[str, Any]) 
         raise _other_settings(run_dir, before if isinstance(before, dict) else {}, settings)
     if not _contains(run_dir / SETTINGS, values):
         write_text(run_dir / SETTINGS, settings_text(values))
-    _compare_environment(ledger, run_dir)
-
-
-def _compare_environment(ledger: Ledger, run_dir: Path) -> None:
-    """Warn where a run goes on with another processor or other versions than it began with."""
-    before, now = ledger.meta("environment"), environment()
-    changed = [name for name in SAME if isinstance(before, dict) and before.get(name) != now[name]]
-    if changed and ledger.finished():
-        log.warning(
-            "the run in '%s' began with another environment (%s): numbers of the rest may differ in their last bits",
-            run_dir,
-            ", ".join(changed),
-        )
 
 
 def _settle_threads(ledger: Ledger, run_dir: Path, threads: int | None, default: int) -> None:
@@ -198,30 +181,3 @@ def _change(name: str, before: Any, now: Any) -> str:
     """A setting that differs, with its values if they are short."""
     short = all(isinstance(value, str | int | float) and len(str(value)) <= SHORT for value in (before, now))
     return f"{name} = {before}, now {now}" if short else name
-
-
-def environment() -> dict[str, Any]:
-    """Python, system, processor and packages of a run."""
-    packages = {}
-    for name in PACKAGES:
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "packages": packages,
-    }
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor()
