@@ -11,7 +11,7 @@ from softlabel.ranges import LARGEST_SEED
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study (see below), or all.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study, or all.")],
     preset: Annotated[str, option("quick, standard or paper.")] = "quick",
     settings: Annotated[Path | None, option("TOML file that changes settings of the preset.")] = None,
     data: Annotated[str | None, option("Another data set than the paper's, by name.")] = None,

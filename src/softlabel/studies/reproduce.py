@@ -167,11 +167,11 @@ def study_settings(
     elif changes is not None:
         source = f"settings file '{changes}'"
         changed = _merged(changed, _read_toml(Path(changes), name))
+    changed |= {key: value for key, value in values.items() if value is not None}
     require(
-        values.get("data") is None or settings.one_data_set,
+        settings.one_data_set or changed["data"] == settings.data,
         f"'{name}' has several data sets, so that `data` cannot be chosen: change its `conditions` in `settings`",
     )
-    changed |= {key: value for key, value in values.items() if value is not None}
     try:
         return type(settings).model_validate(changed)
     except ValidationError as problem:

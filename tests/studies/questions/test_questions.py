@@ -98,9 +98,10 @@ def test_conditions_that_cannot_answer_the_question_are_refused_before_training(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_data_set_cannot_be_chosen_where_there_are_several():
+@pytest.mark.parametrize("choice", [{"data": "digits"}, {"settings": {"data": "digits"}}])
+def test_a_data_set_cannot_be_chosen_where_there_are_several(choice):
     with pytest.raises(InputError, match="'sample-size' has several data sets"):
-        reproduce("sample-size", data="digits")
+        reproduce("sample-size", **choice)
 
 
 def test_a_part_of_nested_settings_is_changed_alone():
