@@ -10,6 +10,8 @@ seed-variance   ratio of the spreads over seeds without the assumption of normal
 sample-size     slope of the gap from 2,000 rows on, the median gap at 500 rows, and the power of n that margins follow
 kernel-regime   a student with a fresh initialization against one without a teacher
 width-scaling   widths on images for an error of 0.03, where some lie beyond those that were tried
+figure1         the slope without the seeds that its size was planned with, students at chance by other limits, and
+                students that used all epochs
 
 Intervals are over seeds alone, and not adjusted.
 """
@@ -25,6 +27,7 @@ from softlabel.lab.statistics import Interval
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 CENTRAL, NEAR, DRAWS, BEHIND = (0.025, 0.975), 0.5, 20_000, 88
+PLANNED_WITH, LIMITS = 5, (51, 53, 55)  # seeds of the first run of figure1; validation accuracies
 
 
 def read(study: str) -> dict[str, Any]:
@@ -153,6 +156,23 @@ def width_scaling() -> None:
                   f"{np.sum((soft < hard) & ~unknown)} of {len(soft)} seeds, unknown in {unknown.sum()}")  # fmt: skip
 
 
+def figure1() -> None:
+    document = read("figure1")
+    for family in document["families"]:
+        name, levels = family["family"], family["levels"]
+        noise = [one["noise"] for one in levels]
+        slopes = np.polyfit(noise, [gaps({"per_seed": one["per_seed"]["accuracy"]}) for one in levels], 1)[0] / 10
+        fresh = Interval.from_runs(slopes[PLANNED_WITH:], 0.95)
+        print(f"figure1, {name}: slope {fresh:+.2f} without the first {PLANNED_WITH} seeds, {fresh.runs} are left")
+        for one in levels:
+            validation, epochs = (one["per_seed"][metric] for metric in ("validation", "epochs"))
+            for arm in ("teacher", "hard", "soft"):
+                chance = ", ".join(f"{np.sum(np.array(validation[arm]) < limit)} below {limit}%" for limit in LIMITS)
+                longest = np.sum(np.array(epochs[arm]) == document["settings"]["epochs"])
+                print(f"figure1, {name}, noise {one['noise']:g}, {arm}: validation {chance}; {longest} of "
+                      f"{len(epochs[arm])} used all epochs")  # fmt: skip
+
+
 def main() -> None:
     for part in (
         ordinary,
@@ -163,6 +183,7 @@ def main() -> None:
         sample_size,
         kernel_regime,
         width_scaling,
+        figure1,
     ):
         part()
 
