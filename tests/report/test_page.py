@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from softlabel.report.charts import Chart, Panel, Series
@@ -39,7 +40,9 @@ def test_names_stay_inert_in_the_page(tmp_path):
 def test_negative_decimals_have_real_minus_signs_and_names_keep_their_hyphens(tmp_path):
     table = Table("", "", [""], [[Cell("-0.50", "-0.75 … -0.25"), "VGG-8.1"], ["a-1.5", "2026-11-18"]])
     page = Page("t", "q", ["It is -1.25 (-2.0 … +0.5)."], [table], [], [], [], {}, {}, "--levels -0.5")
+    page = replace(page, warnings=["below by -3.5"], method=["slope -4.5"], notes=["-6.5"], advice=["costs -7.5"])
     text = write_page(page, tmp_path).read_text(encoding="utf-8")
+    assert all(shown in text for shown in ("by −3.5", "slope −4.5", ">−6.5", "costs −7.5"))
     for shown in ("−0.50", "−0.75 … −0.25", "VGG-8.1", "a-1.5", "2026-11-18", "−1.25 (−2.0 … +0.5)", "--levels -0.5"):
         assert shown in text
 

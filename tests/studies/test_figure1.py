@@ -118,6 +118,7 @@ def invented(
     failed: tuple[tuple[str, int, float], ...] = (),
     teacher: float = 0.9,
     teachers: tuple[TeacherTraining, ...] = (),
+    families: tuple[str, ...] = ("resnet",),
 ) -> Figure1Result:
     """Results with about these gaps (runs, levels) in points, at levels 0, 0.1, 0.2, on 1,000 test images.
 
@@ -125,7 +126,7 @@ def invented(
     teacher     accuracy of the teacher; that of a student with hard labels is 0.7
     teachers    ways to train the teacher that were compared
     """
-    settings = small(levels=(0.0, 0.1, 0.2), runs=len(gaps), teachers=teachers)
+    settings = small(families=families, levels=(0.0, 0.1, 0.2), runs=len(gaps), teachers=teachers)
     results = StageResults()
     for bundle in teacher_bundles(settings, results):
         for cell in bundle.cells:
@@ -138,8 +139,9 @@ def invented(
             others = ("parameters", "epochs", "calibration_error", "agreement")
             metrics |= {f"{arm}: {name}": 10 for arm in accuracies for name in others}
             arrays = {f"correct: {arm}": np.arange(1000) < 1000 * value for arm, value in accuracies.items()}
-            cell = Figure1Cell(family="resnet", teacher=TEACHER, level=level, seed=seed)
-            results.add("train", cell, CellResult(metrics, arrays))
+            for family in families:
+                cell = Figure1Cell(family=family, teacher=TEACHER, level=level, seed=seed)
+                results.add("train", cell, CellResult(metrics, arrays))
     return Figure1Result(settings, results)
 
 
@@ -231,6 +233,13 @@ def test_a_teacher_that_is_no_better_than_its_student_is_warned_of(accuracy, war
     ahead = result.to_dict()["families"][0]["levels"][0]["teacher_ahead"]["mean"]
     assert ahead == pytest.approx(100 * (accuracy - 0.7))
     assert "teacher − student with hard labels, where that student learned: " in result.summary[-1]
+
+
+def test_the_page_answers_for_every_family_first():
+    result = invented(np.ones((4, 3)), families=("vgg", "resnet"))
+    first, *others = result._page().answer
+    assert all(sentence in first for sentence in result.summary[:2])
+    assert others == result.summary[2:]
 
 
 def test_families_may_have_different_numbers_of_seeds():

@@ -23,7 +23,7 @@ def figure1_page(result: Figure1Result) -> Page:
     return Page(
         title="Noisy images, deep students: Figure 1",
         question=QUESTION,
-        answer=result.summary,
+        answer=[result.answer, *result.summary[len(result.families) :]],
         picture=_noise_chart(result),
         tables=[_noise_table(result), _reason_table(result), _slope_table(result)],
         charts=[],
