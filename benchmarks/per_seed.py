@@ -10,8 +10,8 @@ seed-variance   ratio of the spreads over seeds without the assumption of normal
 sample-size     slope of the gap from 2,000 rows on, the median gap at 500 rows, and the power of n that margins follow
 kernel-regime   a student with a fresh initialization against one without a teacher
 width-scaling   widths on images for an error of 0.03, where some lie beyond those that were tried
-figure1         the slope without the seeds that its size was planned with, students at chance by other limits, and
-                students that used all epochs
+figure1         the slope without the seeds that its size was planned with, students at chance by other limits, whether
+                more of them have hard labels (exact McNemar test), and students that used all epochs
 
 Intervals are over seeds alone, and not adjusted.
 """
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from softlabel.lab.statistics import Interval
 
@@ -166,6 +167,11 @@ def figure1() -> None:
         print(f"figure1, {name}: slope {fresh:+.2f} without the first {PLANNED_WITH} seeds, {fresh.runs} are left")
         for one in levels:
             validation, epochs = (one["per_seed"][metric] for metric in ("validation", "epochs"))
+            hard, soft = (np.array(validation[arm]) < document["settings"]["started"] for arm in ("hard", "soft"))
+            if np.any(hard != soft):
+                p = binomtest(int(np.sum(hard & ~soft)), int(np.sum(hard != soft))).pvalue
+                print(f"figure1, {name}, noise {one['noise']:g}: at chance with one kind of labels only: "
+                      f"{np.sum(hard & ~soft)} hard, {np.sum(soft & ~hard)} soft, p = {p:.3f}")  # fmt: skip
             for arm in ("teacher", "hard", "soft"):
                 chance = ", ".join(f"{np.sum(np.array(validation[arm]) < limit)} below {limit}%" for limit in LIMITS)
                 longest = np.sum(np.array(epochs[arm]) == document["settings"]["epochs"])
