@@ -7,8 +7,8 @@ from softlabel.data.catalogue import CATALOGUE
 from softlabel.report.citations import CITATIONS, citations
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_every_named_data_set_is_cited(name):
+@pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if entry.format != "toy"])
+def test_every_published_data_set_is_cited(name):
     assert CITATIONS[name] in citations("table1", name)
 
 

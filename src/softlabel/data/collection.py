@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from softlabel.data.cache import FileState, fetch, state, verify
-from softlabel.data.catalogue import CATALOGUE, find
+from softlabel.data.catalogue import CATALOGUE, NamedSet, find
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FetchResult:
 
     def __str__(self) -> str:
         text = {
-            "embedded": "embedded in scikit-learn, nothing to fetch",
+            "embedded": f"{find(self.name).origin}, nothing to fetch",
             "cached": f"already in {self.folder}, checksums right",
             "fetched": f"fetched from {self.source} into {self.folder}, checksums right",
         }[self.state]
@@ -51,7 +51,7 @@ class SetState:
     def lines(self) -> list[list[str]]:
         """Lines of a table: data set, file, state."""
         lines = [[self.name, file.name, file.state] for file in self.files]
-        return lines or [[self.name, "embedded in scikit-learn", "right"]]
+        return lines or [[self.name, find(self.name).origin, "right"]]
 
     def to_dict(self) -> dict[str, Any]:
         """The state as JSON values."""
@@ -72,16 +72,22 @@ def describe_sets() -> list[dict[str, Any]]:
             "description": entry.description,
             "examples": dict(entry.examples),
             "classes": list(entry.classes),
-            "inputs": list(entry.image_shape),
+            "inputs": list(entry.input_shape),
             "bytes": entry.size,
             "state": state(entry.name),
             "task": entry.task,
             "pair": entry.pair,
             "scale": entry.scale,
-            "sources": [str(source) for source in entry.sources] or ["scikit-learn (embedded)"],
+            "sources": _sources(entry),
         }
         for entry in CATALOGUE.values()
     ]
+
+
+def _sources(entry: NamedSet) -> list[str]:
+    if entry.sources:
+        return [str(source) for source in entry.sources]
+    return ["softlabel (generated)" if entry.format == "toy" else "scikit-learn (embedded)"]
 
 
 def fetch_sets(names: Iterable[str]) -> list[FetchResult]:

@@ -144,7 +144,7 @@ def _from_path(data: str | Path, columns: _Columns, test: str | Path | None, siz
         columns.refuse(f"data set '{data}'")
         _refuse(f"data set '{data}'", test=test, size=size)
         entry = CATALOGUE[data]
-        shape = entry.image_shape if len(entry.image_shape) == 3 else (1, *entry.image_shape)
+        shape = (1, *entry.image_shape)[-3:] if entry.image_shape else None
         problem = _from_raw(load_raw(data), image_shape=shape, default_task=entry.task, default_pair=entry.pair)
         return problem, entry.scale
     path = local_path(data)

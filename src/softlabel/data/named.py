@@ -10,6 +10,7 @@ from softlabel.data import cache
 from softlabel.data.catalogue import NamedSet, find
 from softlabel.data.dataset import Dataset
 from softlabel.data.formats import parse_cifar, parse_idx
+from softlabel.data.toys import TOYS
 
 _Block = tuple[str, np.ndarray, np.ndarray]  # part, pixels (n, d), labels (n,)
 
@@ -17,11 +18,11 @@ _Block = tuple[str, np.ndarray, np.ndarray]  # part, pixels (n, d), labels (n,)
 def load_named(name: str, keep: Iterable[int] | None = None) -> Dataset:
     """A named data set, fetched first if it is not in the cache.
 
-    Pixels are divided by their largest possible value, so inputs lie in [0, 1]. `keep` lists the labels of the examples
-    to keep; the others are left out before pixels become floats, which saves most of the memory.
+    Pixels are divided by their largest possible value, so inputs of images lie in [0, 1]. `keep` lists the labels of
+    the examples to keep; the others are left out before pixels become floats, which saves most of the memory.
     """
     entry = find(name)
-    read, top = (_digits, 16) if entry.format == "digits" else (_raw, 255)
+    read, top = {"digits": (_digits, 16), "toy": (_toy, 1)}.get(entry.format, (_raw, 255))
     wanted = range(len(entry.classes)) if keep is None else list(keep)
     blocks, labels, edge = [], [], 0
     for part, pixels, block_labels in read(entry):
@@ -41,7 +42,8 @@ def load_named(name: str, keep: Iterable[int] | None = None) -> Dataset:
         labels=np.concatenate(labels).astype(np.int64),
         classes=entry.classes,
         parts={part: parts[part] for part in entry.examples},
-        image_shape=entry.image_shape,
+        image_shape=entry.image_shape or None,
+        columns=entry.columns or None,
     )
 
 
@@ -50,6 +52,10 @@ def _digits(entry: NamedSet) -> Iterator[_Block]:
 
     pixels, labels = load_digits(return_X_y=True)
     yield "train", np.asarray(pixels), np.asarray(labels)
+
+
+def _toy(entry: NamedSet) -> Iterator[_Block]:
+    yield "train", *TOYS[entry.name]()
 
 
 def _raw(entry: NamedSet) -> Iterator[_Block]:
