@@ -5,6 +5,9 @@ from .data import Part as Part
 from .data import Problem as Problem
 from .data import Scaler as Scaler
 from .data import load as load
+from .data.preview import ColumnPreview as ColumnPreview
+from .data.preview import TablePreview as TablePreview
+from .data.preview import preview as preview
 from .errors import DivergedError as DivergedError
 from .errors import InputError as InputError
 from .errors import SoftlabelError as SoftlabelError

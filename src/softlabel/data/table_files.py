@@ -17,7 +17,8 @@ from softlabel.numerics.local_files import require_regular_file
 if TYPE_CHECKING:
     import polars
 
-_INPUT_ARRAYS = ("X", "x", "data", "inputs")
+INPUT_ARRAYS = ("X", "x", "data", "inputs")
+LABEL_KINDS = "biufU"  # NumPy's letters for numbers and text
 _LABEL_ARRAYS = ("y", "Y", "labels", "label", "target")
 _COMMAS = re.compile(r"[-+]?[\d.,\s]*\d[\d.,\s]*[%€$£]?")  # 1,5 and 1.000,00 and 12 %
 MISSING_WORDS = ("", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "nat", "?", "-", "--")
@@ -40,11 +41,12 @@ class RawTable:
 
 def read_table(path: Path, label: str | None, drop: Sequence[str] = ()) -> RawTable:
     """The table in a file without the columns `drop`."""
-    _check_file(path)
+    check_file(path)
     return READERS[path.suffix.lower()](path, label, drop)
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
+    """Raise where this is not a file of a kind that can be read as a table."""
     if path.is_dir():
         raise InputError(f"'{path}' is a folder: name a file in it ({', '.join(READERS)})")
     require_regular_file(path)
@@ -59,23 +61,22 @@ def holds_images(path: Path) -> bool:
     if path.suffix.lower() != ".npz" or not path.is_file():
         return False
     names = array_names(path)
-    return "images" in names and not set(names) & set(_INPUT_ARRAYS)
+    return "images" in names and not set(names) & set(INPUT_ARRAYS)
 
 
 def read_inputs(path: Path, drop: Sequence[str] = ()) -> RawTable:
     """The table in a file without labels: every column is an input, and `labels` is empty."""
-    _check_file(path)
+    check_file(path)
     if path.suffix.lower() in NAMED_FILES:
         frame = read_frame(path)
         need_columns(drop, frame.columns, path)
         inputs = _numeric(frame.drop(drop), path)
         return RawTable(path, inputs.to_numpy(order="c"), np.empty(0), tuple(inputs.columns), "")
     if is_archive(path):
-        (array,) = read_arrays(path, [_array_name(array_names(path), _INPUT_ARRAYS, None, path, "inputs")])
+        (array,) = read_arrays(path, [array_name(array_names(path), INPUT_ARRAYS, None, path, "inputs")])
     else:
         array = read_array(path)
-    if array.ndim < 2 or not array.size:
-        raise InputError(f"'{path}' has inputs of shape {array.shape}: they must be (n, d) and not empty")
+    check_inputs(array, path)
     return _from_array(path, array, np.empty(0), "", drop)
 
 
@@ -91,19 +92,23 @@ def read_columns(path: Path, columns: Sequence[str] | None, drop: Sequence[str] 
 
 def read_labeled(path: Path, label: str | None, drop: Sequence[str] = ()) -> "tuple[polars.DataFrame, np.ndarray]":
     """The input columns of a CSV or Parquet file as they are, without the columns `drop`, and its labels (n,)."""
-    _check_file(path)
+    check_file(path)
     frame = read_frame(path)
     if label not in frame.columns and all(is_number(name) for name in frame.columns):
-        raise InputError(
-            f"'{path}' has no column names: its first line is numbers ({few(frame.columns, 3)}); "
-            f"add a first line of names"
-        )
+        raise without_names(frame.columns, path)
     if label is None:
         raise InputError(f"'{path}' needs a label column: pass `label`, one of {few(frame.columns, 20)}")
     need_columns([label, *drop], frame.columns, path)
     if label in drop:
         raise InputError(f"'{path}': the label column '{label}' cannot be dropped as well: remove it from `drop`")
     return frame.drop([label, *drop]), label_values(frame[label], path)
+
+
+def without_names(columns: Sequence[str], path: Path) -> InputError:
+    """The error for a table whose first line is numbers instead of names."""
+    return InputError(
+        f"'{path}' has no column names: its first line is numbers ({few(columns, 3)}); add a first line of names"
+    )
 
 
 def _read_named(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
@@ -158,8 +163,8 @@ def _numbers_in_text(column: "polars.Series") -> "polars.Series":
 
 def _read_npz(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
     names = array_names(path)
-    inputs_name = _array_name(names, _INPUT_ARRAYS, None, path, "inputs")
-    label = _array_name(names, _LABEL_ARRAYS, label, path, "labels")
+    inputs_name = array_name(names, INPUT_ARRAYS, None, path, "inputs")
+    label = array_name(names, _LABEL_ARRAYS, label, path, "labels")
     inputs, labels = read_arrays(path, [inputs_name, label])
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
@@ -173,7 +178,8 @@ def _read_npz(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
     return _from_array(path, inputs, labels, label, drop)
 
 
-def _array_name(names: Sequence[str], known: Sequence[str], wanted: str | None, path: Path, role: str) -> str:
+def array_name(names: Sequence[str], known: Sequence[str], wanted: str | None, path: Path, role: str) -> str:
+    """The wanted array of an NPZ file, or else the first known one that it has."""
     name = next((name for name in (known if wanted is None else [wanted]) if name in names), None)
     if name is None:
         expected = f"'{wanted}'" if wanted is not None else f"any of {', '.join(known)}"
@@ -181,10 +187,16 @@ def _array_name(names: Sequence[str], known: Sequence[str], wanted: str | None, 
     return name
 
 
-def _read_npy(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
+def labeled_array(path: Path) -> np.ndarray:
+    """The array (n, d + 1) of an NPY file, of which one column is the label."""
     array = read_array(path)
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
         raise InputError(f"'{path}' has shape {array.shape}: it must be (n, d + 1) with one column of labels")
+    return array
+
+
+def _read_npy(path: Path, label: str | None, drop: Sequence[str]) -> RawTable:
+    array = labeled_array(path)
     last = array.shape[1] - 1
     if label is None:
         raise InputError(f"'{path}' needs a label column: pass `label` as 'last' or a column number from 0 to {last}")
@@ -201,6 +213,18 @@ def _column_number(label: str, last: int, path: Path) -> int:
         raise InputError(f"'{path}' has no column '{label}': its columns are 0 to {last}, or 'last'") from None
 
 
+def check_inputs(inputs: np.ndarray, path: Path) -> None:
+    """Raise where an array of inputs has no rows and columns."""
+    if inputs.ndim < 2 or not inputs.size:
+        raise InputError(f"'{path}' has inputs of shape {inputs.shape}: they must be (n, d) and not empty")
+
+
+def check_numbers(inputs: np.ndarray, path: Path) -> None:
+    """Raise where an array of inputs does not contain real numbers."""
+    if inputs.dtype.kind not in "biuf":
+        raise InputError(f"'{path}' has inputs of type {inputs.dtype}: convert them to real numbers")
+
+
 def _from_array(
     path: Path,
     inputs: np.ndarray,
@@ -213,9 +237,8 @@ def _from_array(
     image_shape = inputs.shape[1:] if inputs.ndim > 2 else None
     inputs = inputs.reshape(len(inputs), -1)
     names = names or tuple(map(str, range(inputs.shape[1])))
-    if inputs.dtype.kind not in "biuf":
-        raise InputError(f"'{path}' has inputs of type {inputs.dtype}: convert them to real numbers")
-    if labels.dtype.kind not in "biufU":
+    check_numbers(inputs, path)
+    if labels.dtype.kind not in LABEL_KINDS:
         raise InputError(f"'{path}' has labels of type {labels.dtype}: convert them to numbers or strings")
     need_columns(drop, names, path)
     if drop:

@@ -10,7 +10,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO
@@ -50,6 +50,19 @@ def array_names(path: Path) -> list[str]:
     """Names of the arrays in an NPZ file."""
     with _readable(path, "NPZ"), _opened(path) as archive:
         return list(_members(archive, path))
+
+
+def array_headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of every array in an NPZ file that can be read; other members are left out."""
+    headers = {}
+    with _readable(path, "NPZ"), _opened(path) as archive:
+        for name, member in _members(archive, path).items():
+            with suppress(InputError):
+                _check_sizes([member], path)
+                with archive.open(member) as stream:
+                    shape, _, dtype = _header(stream, member.file_size, f"'{path}': array '{name}'")
+                headers[name] = (shape, dtype)
+    return headers
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> list[np.ndarray]:
