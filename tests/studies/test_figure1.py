@@ -205,7 +205,7 @@ def test_students_that_fail_make_no_teacher_better():
     most = invented(np.ones((4, 3)), nobody[:3])
     assert "comes from 3 seeds with such a student" in most.summary[1]
     json.dumps(result.to_dict(), allow_nan=False)
-    assert "too few" in str(result._page().tables[1].rows[-1][5])
+    assert "too few" in str(result.page().tables[1].rows[-1][5])
 
 
 def test_teachers_that_never_left_chance_are_warned_of():
@@ -219,7 +219,7 @@ def test_the_choice_of_a_training_for_teachers_is_reported():
     choice = result.to_dict()["choice"]
     assert [one["training"]["augment"] for one in choice] == [False, False, True, True]
     assert {(one["teacher"], one["hard"]) for one in choice} == {(85.0, 75.0)}
-    table = result._page().extra_tables[-1]
+    table = result.page().extra_tables[-1]
     assert (len(table.rows), table.rows[-1][1]) == (
         4,
         "3 epochs, learning rate 0.001, constant schedule, augmented images",
@@ -229,7 +229,7 @@ def test_the_choice_of_a_training_for_teachers_is_reported():
 @pytest.mark.parametrize(("accuracy", "warnings"), [(0.9, 0), (0.7, 3), (0.6, 3)])
 def test_a_teacher_that_is_no_better_than_its_student_is_warned_of(accuracy, warnings):
     result = invented(np.ones((4, 3)), teacher=accuracy)
-    assert len(result.warnings) == len(result._page().warnings) == warnings
+    assert len(result.warnings) == len(result.page().warnings) == warnings
     ahead = result.to_dict()["families"][0]["levels"][0]["teacher_ahead"]["mean"]
     assert ahead == pytest.approx(100 * (accuracy - 0.7))
     assert "teacher − student with hard labels, where that student learned: " in result.summary[-1]
@@ -237,7 +237,7 @@ def test_a_teacher_that_is_no_better_than_its_student_is_warned_of(accuracy, war
 
 def test_the_page_answers_for_every_family_first():
     result = invented(np.ones((4, 3)), families=("vgg", "resnet"))
-    first, *others = result._page().answer
+    first, *others = result.page().answer
     assert all(sentence in first for sentence in result.summary[:2])
     assert others == result.summary[2:]
 

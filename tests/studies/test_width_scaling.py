@@ -154,7 +154,7 @@ def test_soft_and_hard_labels_are_compared_at_every_margin():
         "Hard labels without projection are not shown to need fewer or more neurons, 1.00"
     )
     assert result.summary[5].startswith("Hard labels with logits multiplied by α = 8 need more neurons")
-    rows = result._page().tables[1].rows
+    rows = result.page().tables[1].rows
     assert len(rows) == 2 * 4 + 1
     document = result.to_dict()
     assert len(document["ratios"]) == 4 * 2 * 3

@@ -22,7 +22,8 @@ class Series:
     """One curve, or one row of points: x values, y values, and where known the ends of their intervals.
 
     `role` sets the color; `marks` draws points without a line, `star` one that stands out; `faint` is for series in the
-    background.
+    background. `stems` draws a line from every point down to the axis, and a curve without `points` is a line only.
+    `hover` is the text that an interactive figure shows for every point, by default its x and its y value.
     """
 
     name: str
@@ -35,6 +36,9 @@ class Series:
     dashed: bool = False
     faint: bool = False
     star: bool = False
+    stems: bool = False
+    points: bool = True
+    hover: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,9 @@ class Panel:
     """One coordinate system; `ticks` are the numbers written along the x axis, where there are few.
 
     `band` are the ends of a shaded range of values, `band_name` its entry in the legend. A `horizontal` panel has its
-    categories along the y axis, the first on top, and its values along the x axis.
+    categories along the y axis, the first on top, and its values along the x axis. `vertical_line` is the place of a
+    line across a panel with numbers along the x axis, `y_range` the ends of its y axis; `powers` writes the numbers
+    along logarithmic axes as powers of ten.
     """
 
     title: str
@@ -56,6 +62,9 @@ class Panel:
     band: tuple[float, float] | None = None
     band_name: str = ""
     horizontal: bool = False
+    vertical_line: float | None = None
+    y_range: tuple[float, float] | None = None
+    powers: bool = False
 
     @property
     def categories(self) -> list[str]:
@@ -80,6 +89,12 @@ class Panel:
             positions.append(names.index(str(x)) + shift + spread)
             so_far[x] += 1
         return positions
+
+    def stem_foot(self, series: Series) -> float:
+        """The y value at which the stems of a series begin: 0, or on a logarithmic axis a value below all of them."""
+        if not self.log_y:
+            return 0.0
+        return self.y_range[0] if self.y_range else min((y for y in series.y if y > 0), default=1.0) / 2
 
 
 @dataclass(frozen=True)

@@ -1,61 +1,56 @@
-"""Charts as Plotly figures for the page. The Plotly script is embedded once, so the page needs no network."""
+"""Charts as Plotly figures, for pages and for the explorer.
 
-import html
+A figure is a plain dictionary that is built without Plotly's Python classes, which check every value and take fifty
+times as long. The Plotly script is embedded once in a page, so the page needs no network.
+"""
+
+import math
 from typing import Any
 
-from softlabel.printable import printable
-from softlabel.report.charts import COLORS, Chart, Panel, Series
+import numpy as np
 
-MOST_BARS = 12  # longer curves get a band instead of one error bar per point
+from softlabel.report.charts import COLORS, Chart, Panel
+from softlabel.report.plotly_traces import literal, panel_traces
+
 MARGINS = 130
+ACROSS, DOWN = 0.06, 0.26  # gaps between columns, and between rows divided by their number
+GRID = {"gridcolor": "rgba(128,128,128,.2)", "zeroline": False, "automargin": True}
+
+
+def plotly_figure(chart: Chart) -> dict[str, Any]:
+    """The chart as the `data` and `layout` that Plotly.newPlot takes, made of plain JSON values."""
+    columns = min(chart.columns, len(chart.panels))
+    rows = -(-len(chart.panels) // columns)
+    layout: dict[str, Any] = {"template": {"data": {"scatter": [{"type": "scatter"}]}}}
+    titles: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    data: list[dict[str, Any]] = []
+    named: set[str] = set()
+    for index in range(rows * columns):
+        panel = chart.panels[index] if index < len(chart.panels) else None
+        own = _number(index)
+        x_axis, y_axis = _cell(index, rows, columns)
+        if chart.share_y and index % columns:
+            y_axis |= {"matches": f"y{_number(index - index % columns)}", "showticklabels": False}
+        if panel is not None:
+            data += panel_traces(panel, own, named)
+            if panel.title:
+                titles.append(_title(panel, x_axis["domain"], y_axis["domain"]))
+            notes += _names(panel, own)
+            shapes += _shapes(panel, own)
+            x_axis |= _x_axis(panel)
+            y_axis |= _y_axis(panel, first=index % columns == 0 or not chart.share_y)
+        layout |= {f"xaxis{own}": x_axis | GRID, f"yaxis{own}": y_axis | GRID}
+    layout |= {name: items for name, items in (("annotations", titles + notes), ("shapes", shapes)) if items}
+    return _plain({"data": data, "layout": layout | _frame(chart, rows)})
 
 
 def plotly_json(chart: Chart) -> str:
-    """The chart as the JSON that Plotly.newPlot takes."""
-    from plotly.graph_objects import Figure
-    from plotly.subplots import make_subplots
+    """The chart as the JSON that Plotly.newPlot takes, safe inside a script element."""
+    from plotly.io.json import to_json_plotly
 
-    columns = min(chart.columns, len(chart.panels))
-    rows = -(-len(chart.panels) // columns)
-    figure: Figure = make_subplots(
-        rows=rows,
-        cols=columns,
-        subplot_titles=[_literal(panel.title) for panel in chart.panels],
-        shared_yaxes=chart.share_y,
-        horizontal_spacing=0.06,
-        vertical_spacing=0.26 / rows if rows > 1 else 0.0,
-    )
-    named: set[str] = set()
-    for index, panel in enumerate(chart.panels):
-        row, column = index // columns + 1, index % columns + 1
-        _panel(figure, panel, row, column, named, first=column == 1 or not chart.share_y)
-    figure.update_layout(
-        height=MARGINS + chart.row_height * rows,
-        margin={"l": 55, "r": 15, "t": 80, "b": MARGINS - 80},
-        legend={"orientation": "h", "y": 1 + 28 / (chart.row_height * rows), "yanchor": "bottom", "x": 0},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "size": 12},
-        hovermode="closest",
-        template="none",
-        meta={"row_height": chart.row_height},
-    )
-    figure.update_annotations(font_size=12)
-    figure.update_xaxes(gridcolor="rgba(128,128,128,.2)", zeroline=False, automargin=True)
-    figure.update_yaxes(gridcolor="rgba(128,128,128,.2)", zeroline=False, automargin=True)
-    return _inert(str(figure.to_json()))
-
-
-def _literal(text: object) -> str:
-    """The text as Plotly shows it literally (its labels accept some HTML)."""
-    return html.escape(printable(text), quote=False)
-
-
-def _inert(text: str) -> str:
-    """JSON that is safe inside a script element: none of its characters starts or ends a tag or a comment."""
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    return _inert(str(to_json_plotly(plotly_figure(chart))))
 
 
 def plotly_script() -> str:
@@ -65,117 +60,133 @@ def plotly_script() -> str:
     return get_plotlyjs()
 
 
-def _panel(figure: Any, panel: Panel, row: int, column: int, named: set[str], first: bool) -> None:
+def _inert(text: str) -> str:
+    """JSON that is safe inside a script element: none of its characters starts or ends a tag or a comment."""
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """The value without NumPy's numbers, and with None in the place of numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(index: int) -> str:
+    """What follows x and y in the names of a panel's axes: nothing for the first panel, then 2, 3, …"""
+    return "" if index == 0 else str(index + 1)
+
+
+def _cell(index: int, rows: int, columns: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The axes of a panel with their places in the figure."""
+    row, column = divmod(index, columns)
+    down = DOWN / rows if rows > 1 else 0.0
+    width, height = (1.0 - ACROSS * (columns - 1)) / columns, (1.0 - down * (rows - 1)) / rows
+    left = sum([width] * column) + column * ACROSS  # rounds as Plotly's own grid does
+    bottom = sum([height] * (rows - 1 - row)) + (rows - 1 - row) * down
+    own = _number(index)
+    x_axis = {"anchor": f"y{own}", "domain": [left, min(1.0, left + width)]}
+    return x_axis, {"anchor": f"x{own}", "domain": [bottom, min(1.0, bottom + height)]}
+
+
+def _title(panel: Panel, across: list[float], up: list[float]) -> dict[str, Any]:
+    return {
+        "font": {"size": 12},
+        "showarrow": False,
+        "text": literal(panel.title),
+        "x": sum(across) / 2.0,
+        "xanchor": "center",
+        "xref": "paper",
+        "y": up[1],
+        "yanchor": "bottom",
+        "yref": "paper",
+    }
+
+
+def _names(panel: Panel, own: str) -> list[dict[str, Any]]:
+    """The categories of a horizontal panel, above their points."""
+    if not panel.horizontal:
+        return []
+    place = {"xanchor": "left", "xref": f"x{own} domain"}
+    return [
+        {"showarrow": False, "text": literal(name), "x": 0, **place, "y": number - 0.42, "yanchor": "middle",
+         "yref": f"y{own}", "font": {"size": 12}}
+        for number, name in enumerate(panel.categories)
+    ]  # fmt: skip
+
+
+def _x_axis(panel: Panel) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": {"text": literal(panel.x_label), "standoff": 4}}
     if panel.horizontal:
-        _horizontal_panel(figure, panel, row, column, named)
-        return
-    for series in panel.series:
-        positions = panel.positions(series)
-        if not series.marks and len(positions) > MOST_BARS:
-            for edge in _band(series, positions):
-                figure.add_trace(edge, row=row, col=column)
-        figure.add_trace(_trace(series, positions, series.name not in named), row=row, col=column)
-        named.add(series.name)
-    axis: dict[str, Any] = {"title_text": _literal(panel.x_label), "title_standoff": 4}
+        return axis
     if panel.categories:
         count = len(panel.categories)
-        axis |= {
-            "tickvals": list(range(count)),
-            "ticktext": [_literal(name) for name in panel.categories],
-            "range": [-0.5, count - 0.5],
-        }
+        names = [literal(name) for name in panel.categories]
+        axis |= {"tickvals": list(range(count)), "ticktext": names, "range": [-0.5, count - 0.5]}
     elif panel.log_x:
-        axis["type"] = "log"
+        axis |= _logarithmic(panel)
     if panel.ticks is not None:
         axis |= {"tickvals": list(panel.ticks), "ticktext": [f"{tick:g}" for tick in panel.ticks]}
-    figure.update_xaxes(**axis, row=row, col=column)
-    if first:
-        figure.update_yaxes(title_text=_literal(panel.y_label), title_standoff=4, row=row, col=column)
+    return axis
+
+
+def _y_axis(panel: Panel, first: bool) -> dict[str, Any]:
+    if panel.horizontal:
+        return {"range": [len(panel.categories) - 0.5, -0.6], "showticklabels": False, "showgrid": False}
+    axis: dict[str, Any] = {"title": {"text": literal(panel.y_label), "standoff": 4}} if first else {}
     if panel.log_y:
-        figure.update_yaxes(type="log", row=row, col=column)
+        axis |= _logarithmic(panel)
+    if panel.y_range is not None:
+        axis["range"] = [math.log10(end) if panel.log_y else end for end in panel.y_range]
+    return axis
+
+
+def _logarithmic(panel: Panel) -> dict[str, Any]:
+    return {"type": "log", "exponentformat": "power"} if panel.powers else {"type": "log"}
+
+
+def _shapes(panel: Panel, own: str) -> list[dict[str, Any]]:
+    """The shaded range of a panel, and its lines."""
+    x, y = (f"x{own}", f"y{own} domain") if panel.horizontal else (f"x{own} domain", f"y{own}")
+    shapes: list[dict[str, Any]] = []
     if panel.band is not None:
-        shown = {"name": _literal(panel.band_name), "showlegend": True, "fillcolor": COLORS["paper"], "opacity": 0.25}
-        figure.add_hrect(y0=panel.band[0], y1=panel.band[1], **shown, line_width=0, layer="below", row=row, col=column)
-    if panel.zero_line:
-        figure.add_hline(y=0, line_width=1, line_color="gray", row=row, col=column)
-
-
-def _horizontal_panel(figure: Any, panel: Panel, row: int, column: int, named: set[str]) -> None:
-    """Points with horizontal intervals, one row for each category, the first on top; names stand above the points.
-
-    A series that is a category of its own is not named again in the legend.
-    """
-    for series in panel.series:
-        trace = _trace(series, panel.positions(series), series.name not in {*named, *panel.categories})
-        named.add(series.name)
-        trace["x"], trace["y"] = trace["y"], trace["x"]
-        if (reach := trace.pop("error_y", None)) is not None:
-            trace["error_x"] = reach | {"thickness": 3 if series.star else 1.5, "width": 6}
-        if series.low is not None:
-            trace["marker"] |= {"size": 14 if series.star else 8, "symbol": "circle"}
-        trace["hovertemplate"] = "%{text}: %{x:.2f}<extra></extra>"
-        figure.add_trace(trace, row=row, col=column)
-    for number, name in enumerate(panel.categories):
-        figure.add_annotation(
-            x=0, xref="x domain", y=number - 0.42, text=_literal(name), xanchor="left", yanchor="middle",
-            showarrow=False, row=row, col=column,
+        shapes.append(
+            {"fillcolor": COLORS["paper"], "layer": "below", "line": {"width": 0}, "name": literal(panel.band_name),
+             "opacity": 0.25, "showlegend": True, "type": "rect", **_ends(panel.band, x, y, panel.horizontal)}
         )  # fmt: skip
-    figure.update_xaxes(title_text=_literal(panel.x_label), title_standoff=4, row=row, col=column)
-    figure.update_yaxes(
-        range=[len(panel.categories) - 0.5, -0.6], showticklabels=False, showgrid=False, row=row, col=column
-    )
-    if panel.band is not None:
-        shown = {"name": _literal(panel.band_name), "showlegend": True, "fillcolor": COLORS["paper"], "opacity": 0.25}
-        figure.add_vrect(x0=panel.band[0], x1=panel.band[1], **shown, line_width=0, layer="below", row=row, col=column)
     if panel.zero_line:
-        figure.add_vline(x=0, line_width=1, line_color="gray", row=row, col=column)
+        shapes.append(_line(_ends((0, 0), x, y, panel.horizontal)))
+    if panel.vertical_line is not None:
+        place = panel.vertical_line
+        shapes.append(_line(_ends((place, place), f"x{own}", f"y{own} domain", along_x=True)))
+    return shapes
 
 
-def _band(series: Series, x: list[float]) -> list[dict[str, Any]]:
-    """The interval as a band: its upper edge, and its lower edge with the area between them filled."""
-    if series.low is None or series.high is None:
-        return []
-    red, green, blue = (int(COLORS[series.role][k : k + 2], 16) for k in (1, 3, 5))
-    edge = {
-        "type": "scatter",
-        "x": x,
-        "mode": "lines",
-        "line": {"width": 0},
-        "legendgroup": series.name,
-        "showlegend": False,
-        "hoverinfo": "skip",
+def _ends(ends: tuple[float, float], x: str, y: str, along_x: bool) -> dict[str, Any]:
+    """Where a shape begins and ends: at `ends` along one axis, and from side to side along the other."""
+    across, up = (ends, (0, 1)) if along_x else ((0, 1), ends)
+    return {"x0": across[0], "x1": across[1], "xref": x, "y0": up[0], "y1": up[1], "yref": y}
+
+
+def _line(ends: dict[str, Any]) -> dict[str, Any]:
+    return {"line": {"color": "gray", "width": 1}, "type": "line", **ends}
+
+
+def _frame(chart: Chart, rows: int) -> dict[str, Any]:
+    """What surrounds the panels."""
+    return {
+        "margin": {"l": 55, "r": 15, "t": 80, "b": MARGINS - 80},
+        "legend": {"orientation": "h", "y": 1 + 28 / (chart.row_height * rows), "yanchor": "bottom", "x": 0},
+        "font": {"family": "system-ui, sans-serif", "size": 12},
+        "height": MARGINS + chart.row_height * rows,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "closest",
+        "meta": {"row_height": chart.row_height},
     }
-    fill = {"fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},.15)"}
-    return [edge | {"y": list(series.high)}, edge | {"y": list(series.low)} | fill]
-
-
-def _trace(series: Series, x: list[float], in_legend: bool) -> dict[str, Any]:
-    color = COLORS[series.role]
-    y = list(series.y)
-    trace: dict[str, Any] = {
-        "type": "scatter",
-        "x": x,
-        "y": y,
-        "name": _literal(series.name),
-        "legendgroup": series.name,
-        "showlegend": in_legend,
-        "opacity": 0.75 if series.faint else 1.0,
-        "mode": "markers" if series.marks else "lines+markers",
-        "marker": {"color": color, "size": 8 if series.marks else 5},
-        "line": {"color": color, "dash": "dash" if series.dashed else "solid"},
-        "text": [_literal(x_value) for x_value in series.x],
-        "hovertemplate": "%{text}: %{y:.2f}<extra>%{fullData.name}</extra>",
-    }
-    if series.low is None or series.high is None or (not series.marks and len(x) > MOST_BARS):
-        if series.marks:
-            trace["marker"] |= {"symbol": "star", "size": 17} if series.star else {"symbol": "diamond-open"}
-        return trace
-    trace["error_y"] = {
-        "type": "data",
-        "symmetric": False,
-        "array": [high - value for high, value in zip(series.high, y, strict=True)],
-        "arrayminus": [value - low for low, value in zip(series.low, y, strict=True)],
-        "color": color,
-        "thickness": 1.2,
-    }
-    return trace

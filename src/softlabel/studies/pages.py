@@ -18,19 +18,19 @@ class StudyResult(ReportedResult):
     """A result with a page: its first chart and its first table are shown in notebooks."""
 
     @abstractmethod
-    def _page(self) -> Page:
+    def page(self) -> Page:
         """Its page."""
 
     @property
     def chart(self) -> Chart:
         """The picture of the page, or its first chart."""
-        page = self._page()
+        page = self.page()
         return page.charts[0] if page.picture is None else page.picture
 
     @property
     def table(self) -> Table:
         """The first table of the page."""
-        return self._page().tables[0]
+        return self.page().tables[0]
 
 
 def written_before(study: object) -> str:

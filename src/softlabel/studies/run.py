@@ -143,7 +143,7 @@ def report_run(study: Study[Any, R], result: R, ledger: Ledger) -> R:
     call = f'sl.reproduce("{study.name}", settings="settings.toml")' if study.presets else f"sl.{study.name}(…)"
     command = ledger.meta("command") or call
     used = citations(study.name, study.settings.data)
-    page = replace(result._page(), environment=ledger.meta("environment"), command=command, citations=used)
+    page = replace(result.page(), environment=ledger.meta("environment"), command=command, citations=used)
     result.report, result.run_dir = write_page(page, run_dir), run_dir
     document = result.to_dict() | {"report": result.report.name}
     write_text(run_dir / "results.json", json_text(document, indent=1) + "\n")

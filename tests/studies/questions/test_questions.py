@@ -58,7 +58,7 @@ def test_every_question_answers_from_its_numbers_and_has_a_page(study):
     result = ConditionsResult(study(settings), invented(settings, lambda condition: 3.0))
     json.dumps(result.to_dict(), allow_nan=False)
     assert all(line and line[0].isupper() and line.endswith(".") for line in result.summary)
-    page = result._page()
+    page = result.page()
     assert page.picture is not None
     assert "Written down before the run: Question:" in page.method[-1]
     assert len(result.plot().axes) == 2

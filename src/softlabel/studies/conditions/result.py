@@ -182,7 +182,7 @@ class ConditionsResult(StudyResult):
             "settings": self.settings.model_dump(mode="json"),
         }
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.conditions.page import conditions_page
 
         return conditions_page(self)

@@ -87,7 +87,7 @@ class Figure1Result(StudyResult):
         """One sentence per family."""
         return " ".join(self.summary[: len(self.families)])
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.figure1.page import figure1_page
 
         return figure1_page(self)

@@ -132,7 +132,7 @@ class KernelRegimeResult(StudyResult):
                 parts.append(f"Figures {', '.join(numbers[:-1])} and {numbers[-1]} {plural}")
         return f"What the paper's figures claim: {'; '.join(parts)}."
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.kernel_regime.page import kernel_regime_page
 
         return kernel_regime_page(self)

@@ -151,7 +151,7 @@ class MechanismResult(StudyResult):
         )
         return lines
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.mechanism.page import mechanism_page
 
         return mechanism_page(self)

@@ -198,7 +198,7 @@ class OrdinaryResult(StudyResult):
         parts = [f"{one.dataset}, {one.width}, {one.arm} ({one.printed:.2f}; runs {one.mean:.2f})" for one in outside]
         return [f"Outside: {'; '.join(parts)}."]
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.ordinary.page import ordinary_page
 
         return ordinary_page(self)

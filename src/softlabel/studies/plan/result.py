@@ -392,7 +392,7 @@ class Plan(StudyResult):
             "of": rival.accuracy.runs,
         }  # fmt: skip
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.plan.page import plan_page
 
         return plan_page(self)

@@ -181,7 +181,7 @@ class Table1Result(StudyResult):
 
         return summary(self)
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.table1.page import table1_page
 
         return table1_page(self)

@@ -245,7 +245,7 @@ class Verdict(StudyResult):
             "report": None if self.report is None else str(self.report),
         }  # fmt: skip
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.verdict.page import verdict_page
 
         return verdict_page(self)

@@ -280,7 +280,7 @@ class WidthScalingResult(StudyResult):
                 lines.append(f"{name}: {'; '.join(parts)}. {self._compared('soft, theorem', source)}")
         return lines
 
-    def _page(self) -> Page:
+    def page(self) -> Page:
         from softlabel.studies.width_scaling.page import width_scaling_page
 
         return width_scaling_page(self)
