@@ -18,3 +18,12 @@ def browser():
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module")
+def explorer(browser, tmp_path_factory):
+    """An explorer of an empty directory of runs; it is started only where there is a browser."""
+    from tests.browser.explorer import started
+
+    with started(tmp_path_factory.mktemp("explorer") / "runs") as server:
+        yield server

@@ -1,0 +1,6 @@
+"""What the processes of the explorer need, imported once in the process that they are forked from."""
+
+import softlabel.data
+import softlabel.networks
+import softlabel.studies  # noqa: F401
+from softlabel import verdict  # noqa: F401

@@ -1,0 +1,92 @@
+"""An explorer in a process of its own, and a browser tab that notices what it must not do."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+LAPTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+class ExplorerServer:
+    """A started explorer: its address, its process and the directory of its runs."""
+
+    def __init__(self, runs: Path, *options: str) -> None:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        command = [sys.executable, "-m", "softlabel", "explore", str(runs), "--no-browser", "--json"]
+        self.runs = runs
+        self.process = subprocess.Popen(
+            [*command, *(options or ("--port", "0"))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=environment | {"OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        text = ""
+        while line := self.process.stdout.readline():
+            text += line
+            if line.startswith("}"):
+                break
+        assert text, self.process.communicate()[1]
+        self.url = json.loads(text)["url"]
+
+    def interrupt(self, seconds: float = 20) -> tuple[int, str]:
+        """Press Ctrl-C; returns the exit code and what standard error says."""
+        self.process.send_signal(signal.SIGINT)
+        _, errors = self.process.communicate(timeout=seconds)
+        return self.process.returncode, errors
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate(timeout=20)
+
+
+@contextmanager
+def started(runs: Path, *options: str) -> Iterator[ExplorerServer]:
+    """An explorer that is ended at the end of the block, whatever happens in it."""
+    server = ExplorerServer(runs, *options)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.kill()
+
+
+@contextmanager
+def watched_tab(browser: Any, **options: Any) -> Iterator[Any]:
+    """A tab; at the end of the block it must have had no console error, and no request to another host."""
+    context = browser.new_context(**({"viewport": LAPTOP} | options))
+    page = context.new_page()
+    problems: list[str] = []
+    foreign: list[str] = []
+
+    def note_request(request: Any) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1":
+            foreign.append(request.url)
+
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", note_request)
+    try:
+        yield page
+        assert problems == []
+        assert foreign == []
+    finally:
+        context.close()
+
+
+def open_panel(page: Any, server: ExplorerServer, path: str = "/") -> None:
+    """Open a panel, and wait until the page is connected with the server."""
+    page.goto(server.url.rstrip("/") + path)
+    page.wait_for_selector("h1.title")
+    page.wait_for_function("window.socket && window.socket.connected")
+
+
+def overflow(page: Any) -> int:
+    """Pixels by which the page is wider than the window."""
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
