@@ -19,7 +19,8 @@ class ExplorerServer:
 
     def __init__(self, runs: Path, *options: str) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-        command = [sys.executable, "-m", "softlabel", "explore", str(runs), "--no-browser", "--json"]
+        verb = "import typer; from softlabel.cli.explore import explore; typer.run(explore)"
+        command = [sys.executable, "-c", verb, str(runs), "--no-browser", "--json"]
         self.runs = runs
         self.process = subprocess.Popen(
             [*command, *(options or ("--port", "0"))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -23,7 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     file = RawFile("one.bin", len(RAW), hashlib.sha256(RAW).hexdigest())
     tiny = replace(catalogue.MNIST, name="tiny", files=(file,), sources=(Source("fake", "here"),))
-    for name in ("mnist", "fashion-mnist", "cifar10"):
+    for name in catalogue.CATALOGUE.keys() - {"digits"}:
         monkeypatch.delitem(catalogue.CATALOGUE, name)
     monkeypatch.setitem(catalogue.CATALOGUE, "tiny", tiny)
     monkeypatch.setitem(sources.PLACERS, "fake", place)
