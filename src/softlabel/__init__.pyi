@@ -30,6 +30,7 @@ from .networks import TrainingOptions as TrainingOptions
 from .networks import TrainingRun as TrainingRun
 from .networks import TwoLayer as TwoLayer
 from .networks import Validation as Validation
+from .networks import Weights as Weights
 from .networks import hard_labels as hard_labels
 from .networks import soft_labels as soft_labels
 from .networks import teacher_logits as teacher_logits
@@ -91,6 +92,7 @@ from .studies.width_scaling import WidthScalingResult as WidthScalingResult
 from .teachers import KernelLimitTeacher as KernelLimitTeacher
 from .teachers.audit import TeacherAudit as TeacherAudit
 from .teachers.audit import audit_teacher as audit_teacher
+from .teachers.network import network_teacher as network_teacher
 from .teachers.predictions import TeacherPredictions as TeacherPredictions
 from .teachers.sources import TeacherOptions as TeacherOptions
 from .teachers.sources import query_teacher as query_teacher

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,6 +34,17 @@ class ExplorerServer:
                 break
         assert text, self.process.communicate()[1]
         self.url = json.loads(text)["url"]
+
+    @property
+    def working(self) -> int:
+        """Number of its processes that work: children of the process that they are forked from, its own child."""
+        parents = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                state, parent = path.read_text().rpartition(")")[2].split()[:2]
+                if state != "Z":
+                    parents[int(path.parent.name)] = int(parent)
+        return sum(parents.get(parent) == self.process.pid for parent in parents.values())
 
     def interrupt(self, seconds: float = 20) -> tuple[int, str]:
         """Press Ctrl-C; returns the exit code and what standard error says."""

@@ -23,6 +23,7 @@ def frame(panel: ExplorerPanel, panels: Sequence[ExplorerPanel]) -> Iterator[Non
     """The page around a panel."""
     ui.page_title(f"{panel.title} · softlabel")
     ui.colors(primary="#0b62a4", secondary="#59636e", positive="#1a7f37", negative="#b3261e", warning="#9a6700")
+    ui.query(".q-page").props("role=presentation")  # the page has a <main> of its own
     with ui.element("header").classes("top"):
         ui.link("softlabel", "/").classes("brand")
         with ui.element("nav").props('aria-label="Panels"').classes("panels"):

@@ -1,6 +1,6 @@
 """What several panels show: text, charts, tables, commands, links, and what is there instead of a result."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,9 +28,14 @@ def sentence(content: object) -> TextElement:
 
 def plot(figure: dict[str, Any], label: str) -> ui.plotly:
     """A Plotly figure; `label` says in words what it shows."""
-    shown = ui.plotly(figure | {"config": PLOT_OPTIONS}).classes("plot")
+    shown = ui.plotly(with_options(figure)).classes("plot")
     shown.props["aria-label"] = label
     return shown.props("role=img")
+
+
+def with_options(figure: dict[str, Any]) -> dict[str, Any]:
+    """The figure with the options of every plot."""
+    return figure | {"config": PLOT_OPTIONS}
 
 
 def chart(content: Chart) -> ui.plotly:
@@ -72,9 +77,9 @@ def _cell(value: object, remark: str) -> None:
             text("small", typeset(remark))
 
 
-def command(words: str) -> None:
+def command(words: str, title: str = "The command that repeats this") -> None:
     """A command line, with a button that copies it."""
-    _copied(words, "The command that repeats this", "Copy the command")
+    _copied(words, title, "Copy the command")
 
 
 def shared_link(path: str, settings: LinkSettings) -> None:
@@ -155,3 +160,9 @@ def slider(
         element = ui.slider(min=0, max=len(values) - 1, step=1, value=start, on_change=lambda event: moved(event.value))
         element.props["aria-label"] = label
     return element
+
+
+def choice(label: str, options: Mapping[Any, str], value: Any, on_change: Callable[[Any], None]) -> ui.select:
+    """A list to choose one of; `options` are the names of the values."""
+    element = ui.select(dict(options), value=value, label=label, on_change=lambda event: on_change(event.value))
+    return element.props("outlined dense options-dense")

@@ -1,6 +1,5 @@
 """`softlabel train`: two-layer students on hard or soft labels, several seeds and widths in one pass."""
 
-from pathlib import Path
 from typing import Annotated
 
 from softlabel.cli import options
@@ -14,10 +13,10 @@ def train(
     data: DataChoice,
     test: options.TestFile = None,
     soft_labels: Annotated[
-        Path | None,
+        str | None,
         option(
             "NPY file of a teacher's probabilities of the second class or of both classes, one row for each row of "
-            "DATA but official test rows.",
+            "DATA but official test rows; or 'network', which trains a teacher.",
             TEACHER,
         ),
     ] = None,
@@ -29,6 +28,7 @@ def train(
     learning_rate: Annotated[float, option("Learning rate.", TRAINING)] = 1.0,
     init: Annotated[str, option("symmetric, gaussian, he, glorot or torch.", TRAINING)] = "symmetric",
     activation: Annotated[str, option("relu, softplus, tanh, erf or gelu.", TRAINING)] = "relu",
+    biases: Annotated[bool, option("Neurons and outputs have biases.", TRAINING, "--biases")] = False,
     epochs: Annotated[int, option("Passes over the training rows.", TRAINING)] = 20,
     batch_size: Annotated[int | None, option("Batch size.", TRAINING)] = 128,
     optimizer: Annotated[str, option("gradient or adam.", TRAINING)] = "gradient",
@@ -43,6 +43,8 @@ def train(
 
     Example: softlabel train mnist --width 4 --width 8 --radius 50
 
+    Example: softlabel train moons --width 8 --biases --soft-labels network --temperature 2
+
     Example: softlabel train table.csv --label sick --soft-labels teacher.npy --temperature 4
     """
     from softlabel.networks import Student
@@ -52,7 +54,7 @@ def train(
     widths = width or [8]
     student = Student(
         width=widths[0], temperature=temperature, smoothing=smoothing, radius=radius, learning_rate=learning_rate,
-        init=init, activation=activation,
+        init=init, activation=activation, biases=biases,
     )  # fmt: skip
     result = train_on(
         problem, width=widths, seeds=seeds, soft_labels=soft_labels, student=student, epochs=epochs,

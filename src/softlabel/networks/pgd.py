@@ -49,7 +49,7 @@ class TrainingOptions:
         records.
     callback : callable, optional
         Called as `callback(step, weights)` before the first step, then every `callback_every` steps and at the end;
-        `weights[k]` is the current network of student k.
+        `weights[k]` is the current network of student k, and `weights.latest_record(k)` its latest record.
     callback_every : int, default=1
         Number of steps between calls of the callback.
 
@@ -312,7 +312,7 @@ class StackTraining:
                 for name, value in {"step": step, **row}.items():
                     self.records[member].setdefault(name, []).append(value)
         if options.callback is not None and (step % options.callback_every == 0 or last):
-            options.callback(step, Weights(self.stack, self.finished))
+            options.callback(step, Weights(self.stack, self.finished, self.records))
 
     def finish(self, members: Sequence[int], reason: str, step: int) -> None:
         """Remove these students from training; with validation they keep their best weights."""

@@ -1,6 +1,6 @@
 """Results of `train_students`, and the networks that a callback sees during training."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from softlabel.networks.parity import Parity
@@ -84,10 +84,28 @@ class TrainingRun:
 
 
 class Weights:
-    """The networks of all students at a step, as a callback receives them; each is created when it is indexed."""
+    """The networks of all students at a step, as a callback receives them; each is created when it is indexed.
 
-    def __init__(self, stack: Stack, finished: Mapping[int, TrainedStudent]) -> None:
-        self._stack, self._finished = stack, finished
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> def show(step: int, weights: sl.Weights) -> None:
+    ...     print(step, weights[0].width, round(weights.latest_record(0)["loss"], 2))
+    >>> options = sl.TrainingOptions(record_every=5, callback=show, callback_every=5)
+    >>> x, y = [[1.0, 0.5], [-1.0, 0.5]], [1, -1]
+    >>> run = sl.train_students(x, [sl.Student(width=4)], y, iterations=10, options=options)
+    0 4 0.69
+    5 4 0.46
+    10 4 0.42
+    """
+
+    def __init__(
+        self,
+        stack: Stack,
+        finished: Mapping[int, TrainedStudent],
+        records: Sequence[Mapping[str, Sequence[float]]],
+    ) -> None:
+        self._stack, self._finished, self._records = stack, finished, records
 
     @property
     def training(self) -> list[int]:
@@ -95,5 +113,12 @@ class Weights:
         return sorted(self._stack.members)
 
     def __getitem__(self, number: int) -> TwoLayer:
+        """The current network of a student."""
         done = self._finished.get(number)
         return self._stack.network(number) if done is None else done.network
+
+    def latest_record(self, number: int) -> dict[str, float]:
+        """The latest record of a student, with `record_every` of the options; its names are those of
+        `TrainedStudent.records`.
+        """
+        return {name: values[-1] for name, values in self._records[number].items()}

@@ -34,6 +34,7 @@ from softlabel.studies.doctor.records import write_records
 from softlabel.studies.run import RECORDS
 from softlabel.studies.signed_rows import two_classes
 from softlabel.teachers.agreement import check_order
+from softlabel.teachers.network import network_teacher
 from softlabel.teachers.reading import log_probabilities
 
 RECORDED = 12  # records of a training that are kept in `out`
@@ -182,7 +183,8 @@ def train(
         Number of students of each width.
     soft_labels : array, str or path, optional
         A teacher's probabilities of the second class or of both classes, an array or an NPY file with one row for each
-        row of the data except official test rows. Default: the students are trained on hard labels.
+        row of the data except official test rows; or "network", which trains a teacher, see `network_teacher`.
+        Default: the students are trained on hard labels.
     student : Student, optional
         The other settings of the students: radius, learning rate, initialization, temperature, smoothing, activation.
         Its `seed` and `labels` are not used. Default: no projection, otherwise the defaults of `Student`.
@@ -237,7 +239,7 @@ def train(
     problem = two_classes(problem_from(X, y, label=label, seed=seed))
     labels = {"hard": hard_labels(problem.train.signs)}
     if soft_labels is not None:
-        labels["soft"] = _soft_labels(soft_labels, problem)
+        labels["soft"] = _soft_labels(soft_labels, problem, seed)
     name = "hard" if soft_labels is None else "soft"
     widths = [student.width if width is None else width] if not isinstance(width, Sequence) else dict.fromkeys(width)
     students = [replace(student, width=m, seed=seed + k, labels=name) for m in widths for k in range(seeds)]
@@ -316,8 +318,12 @@ def _train(
             raise
 
 
-def _soft_labels(values: Any, problem: Problem) -> Labels:
-    """Soft labels of the training rows, from an array or a file with one row for each row of `full_train`."""
+def _soft_labels(values: Any, problem: Problem, seed: int) -> Labels:
+    """Soft labels of the training rows, of a network or from an array or a file with one row for each row of
+    `full_train`.
+    """
+    if isinstance(values, str) and values == "network":
+        return network_teacher(problem, seed=seed).labels(problem.train.rows)
     name = "soft_labels"
     if isinstance(values, str | Path):
         name = f"soft labels '{values}'"
