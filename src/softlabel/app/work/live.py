@@ -7,7 +7,7 @@ import numpy as np
 
 import softlabel as sl
 from softlabel.app.children import Line
-from softlabel.app.panels.live_settings import LiveSettings
+from softlabel.app.work.live_settings import LiveSettings
 
 FRAMES = 240
 PACE = 0.04  # seconds from one frame to the next at least, so that short trainings can be followed
