@@ -72,9 +72,9 @@ def _cell(value: object, remark: str) -> None:
             text("small", typeset(remark))
 
 
-def command(words: str) -> None:
+def command(words: str, title: str = "The command that repeats this") -> None:
     """A command line, with a button that copies it."""
-    _copied(words, "The command that repeats this", "Copy the command")
+    _copied(words, title, "Copy the command")
 
 
 def shared_link(path: str, settings: LinkSettings) -> None:

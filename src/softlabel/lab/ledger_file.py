@@ -2,8 +2,8 @@
 
 A ledger may come from anywhere, so nothing is read from it before its tables are known to be exactly those of a ledger
 (no views, no triggers) and SQLite's own check of the file has passed. Reading never writes: the file is opened
-read-only, and where a killed run left a transaction to be undone, that happens in a copy. A file with a write-ahead log,
-which another program must have made, is read from a copy as well, since SQLite puts files beside it even to read it.
+read-only, and where a killed run left a transaction to be undone, that happens in a copy. A file with a write-ahead
+log, which another program must have made, is read from a copy too, since SQLite puts files beside it to read it.
 """
 
 import errno

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -134,6 +135,16 @@ class RunState:
         name = (self.settings or {}).get("data")
         return name if isinstance(name, str) else None
 
+    def to_dict(self) -> dict[str, Any]:
+        """The state as JSON values: those of ``softlabel results show``, and its status."""
+        names = ("study", "done", "failed", "damaged", "cells", "problem", "settings", "environment", "threads",
+                 "checksums", "status")  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {
+            "run": str(self.run_dir),
+            "page": str(self.report or ""),
+            "bundles": [asdict(bundle) for bundle in self.bundles],
+        }
+
 
 def find_runs(directory: str | Path, *, limit: int = 10_000) -> list[Path]:
     """The directories of all runs below a directory, in alphabetical order.
@@ -213,7 +224,7 @@ def inspect_run(run_dir: str | Path, *, known: RunState | None = None) -> RunSta
         return known
     state = RunState(run_dir, "running" if running else "unfinished", version, changed, report=_own(run_dir / PAGE),
                      figures=_figures(run_dir))  # fmt: skip
-    return _with_ledger(state) if (run_dir / LEDGER).exists() else _without_ledger(state)
+    return _with_ledger(state) if _own(run_dir / LEDGER) else _without_ledger(state)
 
 
 def run_document(run_dir: str | Path) -> dict[str, Any]:
@@ -269,15 +280,17 @@ def _run_directories(directory: Path, depth: int) -> Iterator[Path]:
 
 def _is_run(directory: Path) -> bool:
     """Whether a directory contains a run; files that are symbolic links do not count."""
-    ledger = directory / LEDGER
-    if os.path.lexists(ledger):
-        return ledger.is_file() and not ledger.is_symlink()
-    return _own(directory / SETTINGS) is not None and any((directory / name).exists() for name in SIGNS)
+    if os.path.lexists(directory / LEDGER):
+        return _own(directory / LEDGER) is not None
+    return _own(directory / SETTINGS) is not None and any(os.path.lexists(directory / name) for name in SIGNS)
 
 
 def _own(path: Path) -> Path | None:
     """The file if it is one, and not a link to another."""
-    return path if path.is_file() and not path.is_symlink() else None
+    try:
+        return path if stat.S_ISREG(path.lstat().st_mode) else None
+    except OSError:
+        return None  # not there, or not ours to read
 
 
 def _figures(run_dir: Path) -> tuple[Path, ...]:
@@ -313,7 +326,7 @@ def _with_ledger(state: RunState) -> RunState:
     meta: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, KINDS[name])}
     count = [row["status"] for row in rows].count
     lost = [f"{row['stage']}: {row['name']}" for row in rows if row["status"] == "damaged"]
-    ended: Status = "finished" if (state.run_dir / DOCUMENT).exists() and count("done") else "unfinished"
+    ended: Status = "finished" if _own(state.run_dir / DOCUMENT) and count("done") else "unfinished"
     status: Status = "damaged" if lost else "failed" if count("failed") else ended
     return replace(
         state, status=_status(state, status), problem=damage(state.run_dir, lost) if lost else None,
@@ -332,11 +345,11 @@ def _without_ledger(state: RunState) -> RunState:
     run_dir = state.run_dir
     settings = _settings(run_dir)
     study = settings.pop("study", None)
-    if (run_dir / RECORDS).is_file():
+    if _own(run_dir / RECORDS):
         study = "train"
     elif (run_dir / CHECKPOINTS).is_dir():
         study = "distill"
-    finished = any((run_dir / name).exists() for name in (DOCUMENT, RECORDS))
+    finished = any(_own(run_dir / name) for name in (DOCUMENT, RECORDS))
     problem = without_ledger(run_dir) or (
         f"'{run_dir}' contains no {LEDGER}: this is a copy of a run without it, or a run that was stopped at its "
         "beginning"

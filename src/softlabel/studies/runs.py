@@ -99,8 +99,8 @@ def _state(run_dir: Path) -> dict[str, Any]:
 def damage(run_dir: Path, damaged: list[str]) -> str:
     """What it means that these bundles of a run are damaged, and the remedy."""
     return (
-        f"{len(damaged)} bundles of '{run_dir}' differ from what was written ({quoted(damaged, 3)}); rerun the original "
-        "command, which computes these again"
+        f"{len(damaged)} bundles of '{run_dir}' differ from what was written ({quoted(damaged, 3)}); rerun the "
+        "original command, which computes these again"
     )
 
 
