@@ -1,5 +1,6 @@
 """What the processes of the explorer need, imported once in the process that they are forked from."""
 
+import softlabel.app.run_work
 import softlabel.data
 import softlabel.networks
 import softlabel.studies  # noqa: F401

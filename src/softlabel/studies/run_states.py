@@ -350,10 +350,8 @@ def _without_ledger(state: RunState) -> RunState:
     elif (run_dir / CHECKPOINTS).is_dir():
         study = "distill"
     finished = any(_own(run_dir / name) for name in (DOCUMENT, RECORDS))
-    problem = without_ledger(run_dir) or (
-        f"'{run_dir}' contains no {LEDGER}: this is a copy of a run without it, or a run that was stopped at its "
-        "beginning"
-    )
+    reason = "this is a copy of its documents" if finished else "it was stopped at its beginning"
+    problem = without_ledger(run_dir) or f"the run in '{run_dir}' has no {LEDGER}: {reason}"
     return replace(
         state, status=_status(state, "finished" if finished else "unfinished"), settings=settings or None,
         study=study if isinstance(study, str) else None, problem=problem,

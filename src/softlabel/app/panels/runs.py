@@ -15,12 +15,13 @@ from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.panels.runs_list import RunList
 from softlabel.app.panels.runs_parts import show_differences
 from softlabel.app.panels.runs_view import RunView
-from softlabel.app.panels.runs_work import ListedRun
+from softlabel.app.run_work import ListedRun
 from softlabel.app.state import Explorer
 from softlabel.app.widgets import empty, problem, remark, shared_link
 from softlabel.errors import short
 
 PATH = "/runs"
+NARROW = "(max-width: 56rem)"  # where the list stands above the run
 Name = Annotated[str, Field(max_length=400)]
 
 
@@ -69,6 +70,7 @@ class RunsPage:
             return
         self._show([*self._names[:1], name] if beside else [name])
         self._link()
+        ui.run_javascript(f"if (matchMedia('{NARROW}').matches) getHtmlElement({self._place.id}).scrollIntoView()")
 
     def _changed(self, run: ListedRun) -> None:
         for view in self._views:

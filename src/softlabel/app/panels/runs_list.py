@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from softlabel.app.panels.runs_reader import RunReader
-from softlabel.app.panels.runs_work import MOST_RUNS, ListedRun, watch_runs
+from softlabel.app.run_work import MOST_RUNS, ListedRun, watch_runs
 from softlabel.app.state import Explorer
 from softlabel.app.widgets import problem, remark, text
 from softlabel.errors import counted
@@ -67,7 +67,7 @@ class RunList:
             for control in (self._text, self._study, self._status):
                 control.on_value_change(self._filter)
         self._count = text("p", "Looking for runs …").classes("muted").props("role=status aria-live=polite")
-        self._messages = ui.element("div")
+        self._messages = ui.element("div").classes("run-messages")
         with ui.element("ul").classes("run-list").props('aria-label="Runs"'):
             self._slots = [RunSlot(self._choose) for _ in range(SLOTS)]
         with ui.element("div").classes("buttons") as self._pages:
@@ -165,7 +165,8 @@ class RunSlot:
                 with ui.element("span").classes("run-about"):
                     self._status = text("span", "")
                     self._about = text("span", "").classes("muted")
-            self._beside = ui.button("Compare").props("flat dense no-caps size=sm")
+                    self._changed = text("span", "").classes("muted run-when")
+            self._beside = ui.button(icon="compare_arrows").props("flat dense").tooltip("Show beside the chosen run")
         self._button.on("click", lambda: self._run and on_choose(self._run.name, False))
         self._beside.on_click(lambda: self._run and on_choose(self._run.name, True))
         self._entry.set_visibility(False)
@@ -183,7 +184,8 @@ class RunSlot:
         self._status.set_text(run.status)
         self._status.classes(replace=TONES.get(run.status, ""))
         done = "" if run.done is None else f" · {counted(run.done, 'bundle')}"
-        self._about.set_text(f" · {printable(run.study or 'unknown study')}{done} · {when(run.changed)}")
+        self._about.set_text(f" · {printable(run.study or 'unknown study')}{done} · ")
+        self._changed.set_text(when(run.changed))
         self._button.classes(add="here" if here else "", remove="" if here else "here")
         self._button.props["aria-pressed"] = "true" if here else "false"
         self._beside.props["aria-label"] = f"Show {name} beside the chosen run"

@@ -10,7 +10,7 @@ from nicegui import ui
 import softlabel as sl
 from softlabel.app import widgets
 from softlabel.app.panels.runs_list import TONES
-from softlabel.app.panels.runs_work import MOST_ROWS
+from softlabel.app.run_work import MOST_ROWS
 from softlabel.app.widgets import text
 from softlabel.errors import counted, short
 from softlabel.printable import printable
@@ -31,6 +31,8 @@ class RunDetails:
 
     def show(self, state: sl.RunState) -> None:
         """Show the state; what has not changed stays as it is."""
+        if not self._shown and state.status != "finished":
+            _around(self._bundles).props("open")
         self._update(self._bundles, "bundles", state.bundles, lambda: show_bundles(state))
         threads = {} if state.threads is None else {"threads": state.threads}
         self._update(self._settings, "settings", state.settings, lambda: show_values(state.settings))
@@ -42,8 +44,8 @@ class RunDetails:
         if name in self._shown and self._shown[name] == content:
             return
         self._shown[name] = content
-        if place.parent_slot is not None and place is not self._commands:
-            place.parent_slot.parent.set_visibility(bool(content))
+        if place is not self._commands:
+            _around(place).set_visibility(bool(content))
         place.clear()
         with place:
             show()
@@ -183,3 +185,9 @@ def fold(title: str) -> ui.element:
     with ui.element("details").classes("fold"):
         text("summary", title)
         return ui.element("div")
+
+
+def _around(place: ui.element) -> ui.element:
+    """The part that can be folded, around its content."""
+    assert place.parent_slot is not None
+    return place.parent_slot.parent

@@ -12,7 +12,7 @@ from softlabel.app import widgets
 from softlabel.app.panels.runs_list import when
 from softlabel.app.panels.runs_parts import RunDetails, show_page, show_status
 from softlabel.app.panels.runs_reader import RunReader
-from softlabel.app.panels.runs_work import export_run, show_run
+from softlabel.app.run_work import export_run, show_run
 from softlabel.app.state import Explorer
 from softlabel.app.widgets import text
 from softlabel.errors import counted, short
@@ -85,7 +85,7 @@ class RunView:
                 self._show_lack(content)
         elif kind == "document":
             with self._result:
-                self._show_document(content)
+                self._show_document(*content)
         elif kind in ("error", "lost"):
             with self._filled(self._result):
                 widgets.problem(content)
@@ -151,8 +151,8 @@ class RunView:
         self._bar.set_value(round(progress.share, 4))
         failed = f", {progress.failed:,} failed" if progress.failed else ""
         of = f"{progress.done:,} of {counted(progress.bundles, 'bundle')}{failed}" if progress.bundles else "at work"
-        most = " at least" if progress.at_most else ""
-        share = f" · about {progress.share:.0%} of the run{most}" if progress.bundles else ""
+        least = "at least" if progress.at_most else "about"
+        share = f" · {least} {progress.share:.0%} of the run" if progress.bundles else ""
         self._stage.set_text(f"Stage “{printable(progress.stage)}”: {of}{share}")
 
     def _show_lack(self, reason: str) -> None:
@@ -163,8 +163,10 @@ class RunView:
         else:
             widgets.remark(f"The result cannot be rebuilt: {reason}")
 
-    def _show_document(self, values: list[tuple[str, str]]) -> None:
+    def _show_document(self, answer: str, values: list[tuple[str, str]]) -> None:
         """What a run that cannot be rebuilt has written."""
+        if answer:
+            widgets.sentence(answer).classes("lead run-answer")
         figures = () if self.state is None else self.state.figures
         for path in figures[:MOST_FIGURES]:
             image = ui.element("img").classes("run-figure").props("loading=lazy")

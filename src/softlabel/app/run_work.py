@@ -1,4 +1,7 @@
-"""What the processes of the panel of runs do: they read runs, and never write to them."""
+"""What the processes of the panel of runs do: they read runs, and never write to them.
+
+It stands outside of `panels`, so that these processes need not load the web framework.
+"""
 
 import json
 import pickle
@@ -20,7 +23,7 @@ EVERY, SHOWN_EVERY = 1.0, 0.5  # seconds between two looks at all runs, and at t
 REST = 4.0  # a look is followed by a pause of at least this many times its length
 BATCH = 0.2  # seconds between two messages about runs that were read
 MOST_ROWS, MOST_POINTS, MOST_VALUES = 200, 50_000, 100  # of a table, of a chart, of a document
-DEEPEST = 12  # levels of a document
+DEEPEST, LONGEST_ANSWER = 12, 3_000  # levels of a document, and characters of its answer
 LARGEST_PAGE, LARGEST_EXPORT = 32 * 2**20, 32 * 2**20  # bytes
 
 
@@ -87,8 +90,8 @@ def _inspected(path: Path, known: sl.RunState | None) -> sl.RunState | None:
 def show_run(line: Line, run_dir: Path) -> None:
     """Send a run, again and again while it is at work, and then its result.
 
-    Messages: ("state", RunState), ("progress", Progress or None), and at the end ("page", Page), ("document", names
-    and values) or ("nothing", why there is no result).
+    Messages: ("state", RunState), ("progress", Progress or None), and at the end ("page", Page), or where there is
+    none ("nothing", why) and ("document", the answer and a list of names and values).
     """
     known, state = None, sl.inspect_run(run_dir)
     while True:
@@ -108,7 +111,8 @@ def show_run(line: Line, run_dir: Path) -> None:
         line.send("page", page)
         return
     try:
-        line.send("document", list(values(sl.run_document(run_dir))))
+        document = sl.run_document(run_dir)
+        line.send("document", (short(document.get("answer") or "", LONGEST_ANSWER), list(values(document))))
     except sl.SoftlabelError:
         return
 
