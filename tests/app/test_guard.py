@@ -18,7 +18,8 @@ def answer(guard, *headers, kind="http", path="/", query="", body=(b"",)):
     sent = []
 
     async def receive():
-        return next(incoming)
+        message = next(incoming, None)
+        return message or await asyncio.Event().wait()  # nothing more comes
 
     async def send(message):
         sent.append(message)
