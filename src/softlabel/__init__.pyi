@@ -78,8 +78,15 @@ from .studies.predict import Predictions as Predictions
 from .studies.predict import predict as predict
 from .studies.rebuild import read_run as read_run
 from .studies.rebuild import resume as resume
+from .studies.rebuild import run_progress as run_progress
 from .studies.reproduce import reproduce as reproduce
 from .studies.run import Execution as Execution
+from .studies.run_states import RunBundle as RunBundle
+from .studies.run_states import RunState as RunState
+from .studies.run_states import find_runs as find_runs
+from .studies.run_states import inspect_run as inspect_run
+from .studies.run_states import run_document as run_document
+from .studies.runs import export_cells as export_cells
 from .studies.table1 import Table1Result as Table1Result
 from .studies.train import TrainedStudents as TrainedStudents
 from .studies.train import train as train

@@ -18,12 +18,13 @@ def answer(guard, *headers, kind="http", path="/", query="", body=(b"",)):
     sent = []
 
     async def receive():
-        return next(incoming)
+        message = next(incoming, None)
+        return message or await asyncio.Event().wait()  # nothing more comes
 
     async def send(message):
         sent.append(message)
 
-    scope = {"type": kind, "path": path, "query_string": query.encode(),
+    scope = {"type": kind, "method": "GET", "path": path, "query_string": query.encode(),
              "headers": [(name.encode(), value.encode()) for name, value in headers]}  # fmt: skip
     asyncio.run(guard(scope, receive, send))
     return sent

@@ -197,6 +197,22 @@ def papers() -> None:
             print(run.figures[0].claim, run.steps.shape)
 
 
+def look_at_runs() -> None:
+    for run_dir in sl.find_runs("runs", limit=100):
+        state: sl.RunState = sl.inspect_run(run_dir)
+        print(
+            state.run_dir.name, state.study, state.status.upper(), state.done, state.problem, state.data, state.report
+        )
+        if state.status == "running":
+            progress: sl.Progress = sl.run_progress(run_dir)
+            print(f"{progress.share:.0%}", sl.inspect_run(run_dir, known=state) is state)
+        elif state.status == "finished":
+            result: sl.Result = sl.read_run(run_dir, rewrite=False)
+            print(result.answer, sl.run_document(run_dir)["settings"], sl.export_cells(run_dir, "cells.csv")["rows"])
+        failures: list[sl.RunBundle] = [bundle for bundle in state.bundles if bundle.status == "failed"]
+        print([(bundle.stage, bundle.name, bundle.reason, bundle.seconds) for bundle in failures])
+
+
 def examine() -> None:
     try:
         examination: sl.Examination = sl.doctor("runs/table1", Path("data.csv"), label="y", id_column="id")
@@ -210,5 +226,7 @@ def examine() -> None:
 
 if __name__ == "__main__":
     print(sl.__version__, should_i_distill(), how_small(), distill_images())
-    for part_of_the_script in (check_a_teacher, train_students, classify, theory, kernel_regime, papers, examine):
+    for part_of_the_script in (
+        check_a_teacher, train_students, classify, theory, kernel_regime, papers, look_at_runs, examine,
+    ):  # fmt: skip
         part_of_the_script()

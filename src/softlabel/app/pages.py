@@ -23,6 +23,8 @@ def add_pages(explorer: Explorer, panels: Sequence[ExplorerPanel] = PANELS) -> N
     add_style()
     for panel in panels:
         _add_page(explorer, panel, panels)
+        if panel.routes is not None:
+            panel.routes(explorer)
     app.on_exception(_report)
 
 

@@ -90,7 +90,7 @@ def run_stages(
                 )
                 changed = []
             new = _run_stage(study, stage, bundles, results, ledger, executor, threads, clock, progress)
-            _collect(stage, bundles, ledger, results, new)
+            collect(stage, bundles, ledger, results, new)
     return results
 
 
@@ -106,7 +106,7 @@ def read_results(study: Study, ledger: Ledger) -> StageResults:
                 f"the run in '{ledger.path.parent}' is not finished: {missing} of {len(bundles)} bundles of stage "
                 f"'{stage.name}' are missing; rerun the original command to go on"
             )
-        _collect(stage, bundles, ledger, results, {})
+        collect(stage, bundles, ledger, results, {})
     return results
 
 
@@ -164,7 +164,7 @@ def _run_stage(
     return new
 
 
-def _collect(
+def collect(
     stage: Stage, bundles: list[Bundle], ledger: Ledger, results: StageResults, new: dict[str, list[CellResult]]
 ) -> None:
     """Add the results of a stage: those just computed, and from the ledger those of earlier calls."""

@@ -96,6 +96,10 @@ class Ledger:
         names = ("stage", "name", "status", "reason", "attempts", "seconds", "cells")
         return [{name: row[name] for name in names} for row in self._bundles()]
 
+    def by_key(self) -> dict[str, dict[str, Any]]:
+        """The same by the key of the bundle."""
+        return {row["key"]: row for row in self._bundles()}
+
     def failures(self) -> list[tuple[str, str, str]]:
         """Stage, name and reason of every failed bundle."""
         return [

@@ -2,7 +2,8 @@
 
 A ledger may come from anywhere, so nothing is read from it before its tables are known to be exactly those of a ledger
 (no views, no triggers) and SQLite's own check of the file has passed. Reading never writes: the file is opened
-read-only, and where a killed run left a transaction to be undone, that happens in a copy.
+read-only, and where a killed run left a transaction to be undone, that happens in a copy. A file with a write-ahead
+log, which another program must have made, is read from a copy too, since SQLite puts files beside it to read it.
 """
 
 import errno
@@ -19,6 +20,7 @@ VERSION = 2
 WITHOUT_CHECKSUMS = 1
 APPLICATION = 0x50F71ABE
 PATIENCE = 30  # seconds that another process may hold the file
+BESIDE = ("-journal", "-wal")  # what SQLite writes beside a file
 MOST_WORK = 200_000_000  # steps of SQLite's machine that opening may take: a few seconds
 
 _FIRST = {
@@ -72,6 +74,9 @@ def open_to_read(path: Path) -> tuple[sqlite3.Connection, int]:
         raise DamagedLedgerError(
             f"the ledger '{path}' is empty (0 bytes): its run was stopped at the very beginning; rerun its command"
         )
+    if _logs_ahead(path):
+        connection = _recovered(path)
+        return connection, _checked(connection, path)
     connection = _connect(path, "ro")
     try:
         return connection, _checked(connection, path)
@@ -117,6 +122,15 @@ def damaged_file(path: Path, reason: str) -> DamagedLedgerError:
         f"the ledger '{path}' is damaged ({reason}): nothing in it can be relied on; restore it from a copy, or remove "
         "it and run the same command again, which computes its bundles anew"
     )
+
+
+def _logs_ahead(path: Path) -> bool:
+    """Whether the header of the file says that it has a write-ahead log."""
+    try:
+        with path.open("rb") as file:
+            return file.read(20)[18:] == b"\x02\x02"
+    except OSError as problem:
+        raise LedgerError(f"the ledger '{path}' cannot be read: {problem.strerror}") from None
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -195,14 +209,14 @@ def _check_regular(path: Path) -> None:
 
 
 def _recovered(path: Path) -> sqlite3.Connection:
-    """The ledger as it was before the transaction that a killed run left half done, from a copy in memory."""
+    """The ledger without the transaction that a killed run left half done, or with its log, from a copy in memory."""
     with TemporaryDirectory(prefix="softlabel-") as scratch:
         copy = Path(scratch) / path.name
-        journal = path.with_name(path.name + "-journal")
         try:
             shutil.copyfile(path, copy)
-            if journal.exists():
-                shutil.copyfile(journal, copy.with_name(copy.name + "-journal"))
+            for ending in BESIDE:
+                if (beside := path.with_name(path.name + ending)).exists():
+                    shutil.copyfile(beside, copy.with_name(copy.name + ending))
         except OSError as problem:
             reason = problem.strerror if problem.errno != errno.ENOSPC else "no space for a copy of it"
             raise LedgerError(f"the ledger '{path}' cannot be read: {reason}") from None

@@ -4,6 +4,7 @@ A directory belongs to one run and, while the run is working, to one driver. A d
 """
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from softlabel.numerics.files import WriteError, explained, is_unfinished, write
 LEDGER = "ledger.sqlite"
 SETTINGS = "settings.toml"
 LOCK = ".driver.lock"
+LOCKS = Path("/proc/locks")  # of this machine
 SHORT = 40  # characters of a setting that an error shows
 log = logging.getLogger("softlabel")
 
@@ -94,6 +96,20 @@ def _locked(run_dir: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_driven(run_dir: Path) -> bool:
+    """Whether a driver is at work in the directory, as far as the system tells (Linux); nothing is locked to find out.
+
+    Locks of other machines, and of other containers, are not seen.
+    """
+    try:
+        status = (run_dir / LOCK).stat()
+        locks = LOCKS.read_text().splitlines()
+    except OSError:
+        return False
+    file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    return any(words[1] == "FLOCK" and file in words for words in map(str.split, locks) if len(words) > 5)
 
 
 def _check_new(run_dir: Path, values: dict[str, Any]) -> None:

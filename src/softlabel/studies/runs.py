@@ -35,10 +35,30 @@ def run_state(run_dir: Path) -> dict[str, Any]:
         }
 
 
-def export_cells(run_dir: Path, to: Path) -> dict[str, Any]:
-    """Write every cell of a run as one row of a table (.parquet or .csv); returns file, rows and columns."""
+def export_cells(run_dir: str | Path, to: str | Path) -> dict[str, Any]:
+    """Write every cell of a run as one row of a table: its settings and its metrics.
+
+    Parameters
+    ----------
+    run_dir : str or path
+        Directory of a run of `verdict`, `plan` or `reproduce`, finished or not.
+    to : str or path
+        File to write, which ends in ``.parquet`` or ``.csv``.
+
+    Returns
+    -------
+    dict
+        Its ``file``, number of ``rows`` and names of ``columns``.
+
+    Examples
+    --------
+    >>> import softlabel as sl
+    >>> sl.export_cells("runs/table1-quick", "cells.csv")["rows"]  # doctest: +SKIP
+    416
+    """
     import polars
 
+    run_dir, to = Path(run_dir), Path(to)
     if to.suffix not in (".parquet", ".csv"):
         raise InputError(f"to must end in .parquet or .csv, got '{to}'")
     check_file(to, "to")
@@ -66,20 +86,22 @@ def _state(run_dir: Path) -> dict[str, Any]:
     with open_ledger(run_dir) as ledger:
         bundles, damaged = ledger.bundles(), ledger.damaged()
         status = [row["status"] for row in bundles]
-        problem = None
-        if damaged:
-            problem = (
-                f"{len(damaged)} bundles of '{run_dir}' differ from what was written ({quoted(damaged, 3)}); rerun the "
-                "original command, which computes these again"
-            )
         return _empty_state(run_dir) | {
             "study": ledger.meta("study"),
             "done": status.count("done"),
             "failed": status.count("failed"),
             "damaged": len(damaged),
             "cells": sum(row["cells"] for row in bundles),
-            "problem": problem,
+            "problem": damage(run_dir, damaged) if damaged else None,
         }
+
+
+def damage(run_dir: Path, damaged: list[str]) -> str:
+    """What it means that these bundles of a run are damaged, and the remedy."""
+    return (
+        f"{len(damaged)} bundles of '{run_dir}' differ from what was written ({quoted(damaged, 3)}); rerun the "
+        "original command, which computes these again"
+    )
 
 
 def _state_or_problem(run_dir: Path) -> dict[str, Any]:

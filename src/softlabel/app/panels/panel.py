@@ -14,9 +14,11 @@ class ExplorerPanel:
     title       its name in the navigation
     about       what it is for, in one sentence, below its title
     build       fills the page of one visitor: called with the explorer and the query of the address
+    routes      registers other addresses that the panel needs: called once for an explorer
     """
 
     path: str
     title: str
     about: str
     build: Callable[[Explorer, Mapping[str, str]], Awaitable[None] | None]
+    routes: Callable[[Explorer], None] | None = None
