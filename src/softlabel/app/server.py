@@ -16,6 +16,7 @@ from softlabel.errors import UnavailableError, require
 from softlabel.studies.run import RUNS
 
 LARGEST_UPLOAD = 512 * 2**20
+LOOK = 0.3  # seconds between two looks at the processes that answer questions
 log = logging.getLogger("softlabel")
 
 
@@ -88,6 +89,7 @@ def _serve(
         add_pages(explorer)
         nicegui.app.on_startup(announce)
         nicegui.app.on_startup(lambda: threading.Thread(target=warm_up, daemon=True).start())
+        nicegui.app.timer(LOOK, explorer.questions.look)
         nicegui.app.on_shutdown(explorer.close)
         try:
             nicegui.ui.run(

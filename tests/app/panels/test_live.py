@@ -10,8 +10,8 @@ from pydantic import ValidationError
 import softlabel as sl
 from softlabel.app.links import query_of, settings_from
 from softlabel.app.panels.live_charts import curve_panels, plane_figure
-from softlabel.app.work.live_settings import LENGTHS, LiveSettings
 from softlabel.app.work.live import GRID, LiveFrame, LiveStart, grid, train_live
+from softlabel.app.work.live_settings import LENGTHS, LiveSettings
 from softlabel.cli.main import app as command_line
 
 

@@ -9,8 +9,6 @@ from nicegui.elements.mixins.text_element import TextElement
 from softlabel.app.children import Child
 from softlabel.app.links import query_of, settings_from
 from softlabel.app.panels.live_charts import curve_panels, plane_figure
-from softlabel.app.work.live_settings import ARM_NAMES, LENGTHS, LiveSettings
-from softlabel.app.work.live import LiveFrame, LiveStart, train_live
 from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
 from softlabel.app.widgets import (
@@ -27,6 +25,8 @@ from softlabel.app.widgets import (
     text,
     with_options,
 )
+from softlabel.app.work.live import LiveFrame, LiveStart, train_live
+from softlabel.app.work.live_settings import ARM_NAMES, LENGTHS, LiveSettings
 from softlabel.report.charts import Chart, Panel
 from softlabel.report.interactive import plotly_figure
 

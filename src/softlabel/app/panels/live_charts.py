@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from softlabel.app.work.live_settings import ARM_NAMES, LiveSettings
 from softlabel.app.work.live import EDGE, LiveFrame, LiveStart, grid
+from softlabel.app.work.live_settings import ARM_NAMES, LiveSettings
 from softlabel.report.charts import COLORS, Panel, Series
 
 FIRST_CLASS, SECOND_CLASS = COLORS["other"], COLORS["teacher"]

@@ -1,0 +1,132 @@
+"""A question that was asked: how far it is, its answer, and what can be downloaded."""
+
+from pathlib import Path
+
+from nicegui import ui
+
+from softlabel.app.panels.runs_view import RunView
+from softlabel.app.questions import AskedQuestion
+from softlabel.app.state import Explorer
+from softlabel.app.widgets import command, problem, remark, text
+from softlabel.errors import counted
+from softlabel.printable import printable
+
+EVERY = 0.4  # seconds between two looks
+SHOWN_NOTES = 6
+STATES = {
+    "running": "At work",
+    "interrupted": "Interrupted; it can go on where it was",
+    "failed": "Ended with an error",
+    "answered": "Answered",
+}
+WHAT = {".onnx": "ONNX model", ".safetensors": "weights", ".npz": "NumPy weights", ".py": "Python code"}
+
+
+class QuestionView:
+    """One question on the page of a visitor."""
+
+    def __init__(self, explorer: Explorer, asked: AskedQuestion) -> None:
+        self.explorer, self.asked = explorer, asked
+        self.shown: tuple[object, ...] = ()
+        question = asked.question
+        what = "Should a student learn from soft labels?"
+        if question.kind == "plan":
+            what = f"How small can a student be that reaches {question.accuracy:.1%}?"
+        with ui.element("section").classes("question"):
+            text("h2", what)
+            teacher = "a teacher that is trained here" if question.teacher is None else f"teacher {question.teacher}"
+            text("p", f"{question.data}, label {question.label}, student {question.student}, {teacher}").classes(
+                "muted"
+            )
+            self.state = text("p", "").props("role=status")
+            self.bar = ui.linear_progress(value=0, show_value=False, size="10px").props("rounded")
+            self.bar.props["aria-label"] = "Progress"
+            with ui.element("div").classes("buttons"):
+                self.cancelling = ui.button("Cancel", on_click=self._cancel).props("no-caps outline")
+                self.going_on = ui.button("Go on", on_click=self._go_on).props("no-caps")
+                self.discarding = ui.button("Discard", on_click=self._discard).props("no-caps outline color=negative")
+            self.notes = ui.element("div")
+            self.answer = ui.element("div")
+            self.repeat = ui.element("div")
+        self.look()
+        ui.timer(EVERY, self.look)
+
+    def look(self) -> None:
+        """Show what has changed since the last look."""
+        asked = self.asked
+        now = (asked.status, asked.progress, asked.error, tuple(asked.notes))
+        if now == self.shown:
+            return
+        changed = not self.shown or self.shown[0] != asked.status
+        self.shown = now
+        self.state.set_text(self._progress())
+        self.bar.set_value(1.0 if asked.status == "answered" else asked.progress.share if asked.progress else 0.0)
+        running, answered = asked.status == "running", asked.status == "answered"
+        self.bar.set_visibility(not answered)
+        self.cancelling.set_visibility(running)
+        self.going_on.set_visibility(asked.status in ("interrupted", "failed"))
+        self.discarding.set_visibility(not answered and not running)
+        self._show_notes()
+        if changed:
+            self._show_result()
+
+    def _progress(self) -> str:
+        asked = self.asked
+        if asked.status != "running":
+            return STATES[asked.status]
+        progress = asked.progress
+        if progress is None:
+            return "Reading the table …"
+        parts = [f"{progress.stage}: {progress.done} of {counted(progress.bundles, 'part')}"]
+        if progress.seconds_left is not None:
+            minutes, seconds = divmod(round(progress.seconds_left), 60)
+            left = f"{minutes} min" if minutes else f"{seconds} s"
+            parts.append(f"{'at most' if progress.at_most else 'about'} {left} left")
+        return " · ".join(parts)
+
+    def _show_notes(self) -> None:
+        self.notes.clear()
+        with self.notes:
+            if self.asked.error is not None:
+                problem(self.asked.error)
+            if self.asked.status != "answered":
+                for note in self.asked.notes[-SHOWN_NOTES:]:
+                    remark(note)
+
+    def _show_result(self) -> None:
+        asked = self.asked
+        self.answer.clear()
+        self.repeat.clear()
+        with self.answer:
+            if asked.status == "answered":
+                self._show_students(asked.run_dir / "students")
+                RunView(self.explorer, asked.run_dir.name)
+        with self.repeat:
+            if asked.status == "answered":
+                return
+            command(asked.command, "The command that answers this, and goes on where it was")
+
+    def _show_students(self, directory: Path) -> None:
+        files = sorted(path for path in directory.glob("*") if path.suffix in WHAT) if directory.is_dir() else []
+        if not files:
+            return
+        text("h3", "Exported students")
+        with ui.element("div").classes("buttons"):
+            for path in files:
+                size = f"{max(1, round(path.stat().st_size / 1000)):,} kB"
+                label = f"{path.name} ({WHAT[path.suffix]}, {size})"
+                ui.button(printable(label), icon="download", on_click=lambda path=path: ui.download.file(path)).props(
+                    "no-caps outline dense"
+                )
+
+    def _cancel(self) -> None:
+        self.explorer.questions.cancel(self.asked)
+        self.look()
+
+    def _go_on(self) -> None:
+        self.explorer.questions.start(self.asked)
+        self.look()
+
+    def _discard(self) -> None:
+        self.explorer.questions.discard(self.asked)
+        ui.navigate.to("/try")

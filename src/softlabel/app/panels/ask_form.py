@@ -1,0 +1,223 @@
+"""A table is dropped, looked at, and asked about."""
+
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+from nicegui.events import UploadEventArguments
+from pydantic import ValidationError
+
+from softlabel import ColumnPreview, TablePreview
+from softlabel.app.panels.runs_reader import RunReader
+from softlabel.app.questions import AskedQuestion, stored_name
+from softlabel.app.server import LARGEST_UPLOAD
+from softlabel.app.state import Explorer
+from softlabel.app.widgets import busy, choice, plain_table, problem, remark, text
+from softlabel.app.work.questions import Question, look_at_columns, look_at_table
+from softlabel.errors import counted, few
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".npy")
+MOST_COLUMNS = 60  # that are shown
+KINDS = {"verdict": "Should I distill?", "plan": "How small can the student be?"}
+FAMILIES = {
+    "two-layer": "two-layer network",
+    "tree": "decision tree",
+    "boosted-trees": "boosted trees",
+    "forest": "random forest",
+    "logistic": "logistic regression",
+}
+TEACHERS = {"auto": "trained here (automatic)", "onnx": "an ONNX file"}
+
+
+class QuestionForm:
+    """The form of one visitor; its uploads are deleted with the tab.
+
+    on_asked    called with the question when it is asked
+    """
+
+    def __init__(self, explorer: Explorer, on_asked: Callable[[AskedQuestion], None]) -> None:
+        self.explorer, self.on_asked = explorer, on_asked
+        self.folder = explorer.uploads / secrets.token_hex(8)
+        self.data: Path | None = None
+        self.teacher: Path | None = None
+        self.name, self.teacher_name = "", ""
+        self.table: TablePreview | None = None
+        self.reader: RunReader | None = None
+        ui.context.client.on_delete(self._delete)
+        with ui.element("div").classes("panel"):
+            text("h2", "1. Your table").classes("first-title")
+            _dropping("Drop a CSV, TSV, Parquet, NPZ or NPY file here", SUFFIXES, self._take_data)
+            self.error = ui.element("div")
+        self.looks = ui.element("div")
+        self.form = ui.element("div")
+
+    def _delete(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def _take(self, event: UploadEventArguments) -> Path:
+        path = self.folder / stored_name(event.file.name)
+        await event.file.save(path)
+        return path
+
+    async def _take_data(self, event: UploadEventArguments) -> None:
+        self.looks.clear()
+        self.form.clear()
+        self.error.clear()
+        if Path(event.file.name).suffix.lower() not in SUFFIXES:
+            with self.error:
+                problem(f"“{event.file.name}” is not a table: drop a file that ends in {few(SUFFIXES, 9)}")
+            return
+        self.data, self.name, self.table = await self._take(event), event.file.name, None
+        with self.looks, busy("Looking at the table …"):
+            pass
+        with self.looks:
+            self._read(self._show_table, look_at_table, self.data)
+
+    def _read(self, handle: Callable[[str, Any], None], work: Any, *arguments: Any) -> None:
+        """Look at the table in a process, in place of an earlier look."""
+        if self.reader is not None:
+            self.reader.close()
+        self.reader = RunReader(self.explorer, handle, work, *arguments)
+
+    def _show_table(self, kind: str, content: Any) -> None:
+        if kind == "table":
+            self.table = content
+            self.looks.clear()
+            with self.looks:
+                self._columns_table([_seen(column) for column in content.columns[:MOST_COLUMNS]])
+                _first_rows(content)
+            with self.form:
+                self._build_form()
+        elif kind in ("error", "lost"):
+            self.looks.clear()
+            with self.looks:
+                problem(content)
+
+    def _columns_table(self, rows: list[list[str]]) -> None:
+        assert self.table is not None
+        table = self.table
+        text("h2", f"{self.name}: {counted(table.rows, 'row')}, {counted(len(table.columns), 'column')}")
+        with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="Columns"'):
+            plain_table(["column", "what will be done with it", "examples", "missing", "different"], rows)
+        if len(table.columns) > MOST_COLUMNS:
+            text("p", f"The first {MOST_COLUMNS} of {len(table.columns):,} columns.").classes("muted")
+
+    def _build_form(self) -> None:
+        assert self.table is not None
+        names = [column.name for column in self.table.columns]
+        first = [*self.table.label_candidates, *(name for name in names if name not in self.table.label_candidates)]
+        with ui.element("div").classes("panel controls question-form"):
+            text("h2", "2. Your question").classes("first-title")
+            options = {number: name for number, name in enumerate(first)}
+            self.names = options
+            self.label = choice("Label column", options, 0, lambda _: self._look_at_columns())
+            self.classes = ui.element("div")
+            self.kind = ui.radio(KINDS, value="verdict", on_change=lambda _: self._show_fields()).props("inline")
+            self.kind.props["aria-label"] = "Question"
+            self.accuracy = ui.number("Test accuracy to reach, %", value=90, min=1, max=99.9, step=0.5)
+            self.seeds = ui.number("Maximum number of seeds", value=40, min=2, max=1000, precision=0)
+            for field in (self.accuracy, self.seeds):
+                field.props("outlined dense")
+            self.student = choice("Student", FAMILIES, "two-layer", lambda _: None)
+            self.source = choice("Teacher", TEACHERS, "auto", lambda _: self._show_fields())
+            with ui.element("div") as self.teacher_place:
+                _dropping("Drop an ONNX file here", (".onnx",), self._take_teacher)
+                self.teacher_shown = text("div", "").classes("muted")
+            self.refused = ui.element("div")
+            with ui.element("div").classes("buttons"):
+                ui.button("Ask", on_click=self._ask).props("no-caps")
+        self._show_fields()
+        self._look_at_columns()
+
+    def _show_fields(self) -> None:
+        self.accuracy.set_visibility(self.kind.value == "plan")
+        self.seeds.set_visibility(self.kind.value == "verdict")
+        self.teacher_place.set_visibility(self.source.value == "onnx")
+
+    def _look_at_columns(self) -> None:
+        self.classes.clear()
+        with self.classes, busy("Looking at the columns …"):
+            pass
+        with self.classes:
+            self._read(self._show_columns, look_at_columns, self.data, self.names[self.label.value])
+
+    def _show_columns(self, kind: str, content: Any) -> None:
+        if kind == "columns":
+            assert self.table is not None
+            done = {one["column"]: one["done"] for one in content}
+            label = self.names[self.label.value]
+            rows = [
+                [
+                    column.name,
+                    "label" if column.name == label else done.get(column.name, column.kind),
+                    *_seen(column)[2:],
+                ]
+                for column in self.table.columns[:MOST_COLUMNS]
+            ]
+            self.looks.clear()
+            with self.looks:
+                self._columns_table(rows)
+                _first_rows(self.table)
+        elif kind == "classes":
+            classes, rows, notes = content
+            self.classes.clear()
+            with self.classes:
+                text("p", f"{counted(len(classes), 'class')}: {few(classes, 8)}; {counted(rows, 'row')} with a label.")
+                for note in notes:
+                    remark(note)
+        elif kind in ("error", "lost"):
+            self.classes.clear()
+            with self.classes:
+                problem(content)
+
+    async def _take_teacher(self, event: UploadEventArguments) -> None:
+        self.teacher, self.teacher_name = await self._take(event), event.file.name
+        self.teacher_shown.set_text(f"Teacher: {self.teacher_name}")
+
+    def _ask(self) -> None:
+        self.refused.clear()
+        onnx = self.source.value == "onnx"
+        with self.refused:
+            if onnx and self.teacher is None:
+                problem("Drop the teacher's ONNX file first, or choose a teacher that is trained here.")
+                return
+            try:
+                question = Question(
+                    kind=self.kind.value, data=self.name, label=self.names[self.label.value],
+                    teacher=self.teacher_name if onnx else None, student=self.student.value,
+                    accuracy=(self.accuracy.value or 0) / 100, seeds=int(self.seeds.value or 0),
+                )  # fmt: skip
+            except ValidationError:
+                problem("The accuracy must lie between 0 and 100%, and the number of seeds between 2 and 1,000.")
+                return
+        assert self.data is not None
+        self.on_asked(self.explorer.questions.ask(question, self.data, self.teacher if onnx else None))
+
+
+def _dropping(label: str, suffixes: tuple[str, ...], on_upload: Any) -> None:
+    """A place to drop one file."""
+    megabytes = LARGEST_UPLOAD // 2**20
+    place = ui.upload(
+        label=f"{label} (at most {megabytes} MB), or press +", auto_upload=True, max_files=None,
+        max_file_size=LARGEST_UPLOAD, on_upload=on_upload,
+        on_rejected=lambda _: ui.notify(f"The file was refused: it must have at most {megabytes} MB and end in "
+                                        f"{few(suffixes, 9)}.", type="negative"),
+    )  # fmt: skip
+    place.props(f'flat bordered hide-upload-btn accept="{",".join(suffixes)}"').classes("drop")
+
+
+def _seen(column: ColumnPreview) -> list[str]:
+    """A column as the preview sees it."""
+    done = "left out: " + column.reason if column.kind == "dropped" else f"{column.kind}: {column.reason}"
+    return [column.name, done, ", ".join(column.examples), f"{column.missing:,}", f"{column.distinct:,}"]
+
+
+def _first_rows(table: TablePreview) -> None:
+    with ui.element("details").classes("fold"):
+        text("summary", "The first rows")
+        with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="First rows"'):
+            names = [column.name for column in table.columns[:MOST_COLUMNS]]
+            plain_table(names, [row[:MOST_COLUMNS] for row in table.head])
