@@ -1,8 +1,8 @@
 """The questions of all visitors: their files, the processes that answer them, and what is left of earlier ones.
 
 A question has a directory in `.questions` below the directory of runs, with its files and `question.json`, which is
-written last. The files are deleted when the question is answered or discarded; until then the command in `question.json`
-and the next explorer can go on with the run, however this one ended.
+written last. The files are deleted when the question is answered or discarded; until then the command in
+`question.json` and the next explorer can go on with the run, however this one ended.
 """
 
 import json

@@ -1,5 +1,6 @@
 """A question that was asked: how far it is, its answer, and what can be downloaded."""
 
+from functools import partial
 from pathlib import Path
 
 from nicegui import ui
@@ -115,9 +116,8 @@ class QuestionView:
             for path in files:
                 size = f"{max(1, round(path.stat().st_size / 1000)):,} kB"
                 label = f"{path.name} ({WHAT[path.suffix]}, {size})"
-                ui.button(printable(label), icon="download", on_click=lambda path=path: ui.download.file(path)).props(
-                    "no-caps outline dense"
-                )
+                button = ui.button(printable(label), icon="download", on_click=partial(ui.download.file, path))
+                button.props("no-caps outline dense")
 
     def _cancel(self) -> None:
         self.explorer.questions.cancel(self.asked)

@@ -111,7 +111,7 @@ class QuestionForm:
         first = [*self.table.label_candidates, *(name for name in names if name not in self.table.label_candidates)]
         with ui.element("div").classes("panel controls question-form"):
             text("h2", "2. Your question").classes("first-title")
-            options = {number: name for number, name in enumerate(first)}
+            options = dict(enumerate(first))
             self.names = options
             self.label = choice("Label column", options, 0, lambda _: self._look_at_columns())
             self.classes = ui.element("div")
@@ -165,7 +165,7 @@ class QuestionForm:
             classes, rows, notes = content
             self.classes.clear()
             with self.classes:
-                text("p", f"{counted(len(classes), 'class')}: {few(classes, 8)}; {counted(rows, 'row')} with a label.")
+                text("p", f"{len(classes)} classes: {few(classes, 8)}; {counted(rows, 'row')} with a label.")
                 for note in notes:
                     remark(note)
         elif kind in ("error", "lost"):

@@ -136,7 +136,7 @@ class LiveTraining:
         child = await run.io_bound(self.explorer.children.start, train_live, self.settings)
         if number == self.trainings:
             self.child = child
-        else:
+        elif child is not None:
             child.close()
 
     def pause(self) -> None:
