@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,15 @@ def open_panel(page: Any, server: ExplorerServer, path: str = "/") -> None:
     page.goto(server.url.rstrip("/") + path)
     page.wait_for_selector("h1.title")
     page.wait_for_function("window.socket && window.socket.connected")
+
+
+def wait_until(page: Any, condition: Callable[[], bool], seconds: int = 30) -> None:
+    """Wait for a condition that the page does not know."""
+    for _ in range(10 * seconds):
+        if condition():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("it did not happen in time")
 
 
 def overflow(page: Any) -> int:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import softlabel as sl
-from tests.browser.explorer import PHONE, open_panel, overflow, watched_tab
+from tests.browser.explorer import PHONE, open_panel, overflow, wait_until, watched_tab
 
 QUICK = "/live?width=4&epochs=50&radius=5"
 ENDLESS = "/live?data=digits&epochs=100000"
@@ -23,14 +23,6 @@ def step(page):
 
 def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
-
-
-def wait_until(page, condition, seconds=30):
-    for _ in range(10 * seconds):
-        if condition():
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("it did not happen")
 
 
 def wait_for_state(page, words):

@@ -71,14 +71,20 @@ class AskedQuestion:
             if kind == "progress":
                 self.progress = content
             elif kind == "note":
-                self.notes = [*self.notes, content][-MOST_NOTES:]
+                self.notes = [*self.notes, self._by_name(content)][-MOST_NOTES:]
             elif kind == "done":
                 self.status = "answered"
                 self._delete_files()
             else:
-                self.status, self.error = "failed", content or "it was stopped"
+                self.status, self.error = "failed", self._by_name(content or "it was stopped")
         if self.status != "running":
             self.child = None
+
+    def _by_name(self, message: str) -> str:
+        """A message with the visitor's names of the files."""
+        for path, name in ((self.data, self.question.data), (self.teacher, self.question.teacher)):
+            message = message.replace(str(path), str(name))
+        return message
 
     def _delete_files(self) -> None:
         for path in (self.data, self.teacher):

@@ -94,7 +94,7 @@ class QuestionForm:
         elif kind in ("error", "lost"):
             self.looks.clear()
             with self.looks:
-                problem(content)
+                problem(self._by_name(content))
 
     def _columns_table(self, rows: list[list[str]]) -> None:
         assert self.table is not None
@@ -171,7 +171,11 @@ class QuestionForm:
         elif kind in ("error", "lost"):
             self.classes.clear()
             with self.classes:
-                problem(content)
+                problem(self._by_name(content))
+
+    def _by_name(self, message: str) -> str:
+        """A message with the visitor's name of the file."""
+        return message.replace(str(self.data), self.name)
 
     async def _take_teacher(self, event: UploadEventArguments) -> None:
         self.teacher, self.teacher_name = await self._take(event), event.file.name
