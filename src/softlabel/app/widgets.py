@@ -72,9 +72,12 @@ def _cell(value: object, remark: str) -> None:
             text("small", typeset(remark))
 
 
-def command(words: str) -> None:
-    """A command line, with a button that copies it."""
-    _copied(words, "The command that repeats this", "Copy the command")
+def command(*commands: str) -> None:
+    """The command line that repeats what is shown, or several, each with a button that copies it."""
+    title = "The command that repeats this" if len(commands) == 1 else "The commands that repeat this"
+    text("div", title).classes("muted small-title")
+    for words in commands:
+        _command_line(words)
 
 
 def shared_link(path: str, settings: LinkSettings) -> None:
@@ -83,14 +86,11 @@ def shared_link(path: str, settings: LinkSettings) -> None:
     ui.navigate.history.replace(f"{path}?{query}" if query else path)
 
 
-def _copied(words: str, title: str, action: str) -> None:
-    text("div", title).classes("muted small-title")
+def _command_line(words: str) -> None:
     with ui.element("div").classes("command"):
         text("pre", words).props("tabindex=0")
-        button = ui.button(icon="content_copy", on_click=lambda: _copy(words)).props(
-            f'flat dense aria-label="{action}"'
-        )
-        button.tooltip(action)
+        button = ui.button(icon="content_copy", on_click=lambda: _copy(words))
+        button.props('flat dense aria-label="Copy the command"').tooltip("Copy the command")
 
 
 def _copy(words: str) -> None:
