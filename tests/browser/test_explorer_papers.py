@@ -41,13 +41,13 @@ def test_filter_open_and_share(browser, explorer):
         assert "Here: holds partly" in content
         assert page.locator(f"{OPENED} .command pre").all_inner_texts() == list(TABLE1.commands)
         page.wait_for_function("document.querySelector('img.picture').naturalWidth > 100")
-        assert "claim=mandal-table-1-soft-against-hard" in page.url
+        page.wait_for_url("**claim=mandal-table-1-soft-against-hard")
         page.reload()  # the address shows the same
         page.wait_for_selector(f"{OPENED} img.picture")
         assert len(shown_claims(page)) == 2
         page.get_by_role("button", name="Show all").click()
         page.wait_for_function(f"document.querySelectorAll('{ROWS}').length === {len(sl.claims())}")
-        assert "verdict" not in page.url
+        page.wait_for_url(lambda url: "verdict" not in url)
         assert page.locator(OPENED).count() == 1, "the open claim stays open"
 
 

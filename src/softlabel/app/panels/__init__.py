@@ -1,6 +1,6 @@
 """The panels of the explorer: one file for each, and one line in `PANELS`."""
 
-from softlabel.app.panels import home, papers
+from softlabel.app.panels import bounds, home, papers
 from softlabel.app.panels.panel import ExplorerPanel
 
-PANELS: tuple[ExplorerPanel, ...] = (home.PANEL, papers.PANEL)
+PANELS: tuple[ExplorerPanel, ...] = (home.PANEL, bounds.PANEL, papers.PANEL)
