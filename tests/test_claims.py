@@ -1,16 +1,18 @@
-"""The list of claims: every check it names exists, every closed claim has one, and its page is up to date."""
+"""The page of claims: every check it names exists, every closed claim has one, and it is up to date."""
 
 import ast
 import importlib.util
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+import softlabel as sl
+from softlabel.studies.claims import ANSWERS, PAPERS, STUDY, VERDICTS
 from softlabel.studies.registry import PAPER_STUDIES
 
 HERE = Path(__file__).parents[1]
-VERDICTS = {"holds", "holds partly", "fails", "corrected", "open"}
-ANSWERS = {"answered", "undecided"}  # of questions that the papers leave open
+CLAIMS = sl.claims()
 
 
 def _renderer():
@@ -22,13 +24,9 @@ def _renderer():
     return module
 
 
-RENDERER = _renderer()
-CLAIMS = RENDERER.load_claims()
-
-
 def exists(check: str) -> bool:
-    if check.startswith("study:"):
-        return check.removeprefix("study:") in PAPER_STUDIES
+    if check.startswith(STUDY):
+        return check.removeprefix(STUDY) in PAPER_STUDIES
     file, _, name = check.partition("::")
     path = HERE / file
     if not path.is_file() or not file.startswith("tests/"):
@@ -37,20 +35,21 @@ def exists(check: str) -> bool:
     return name in defined and name.startswith("test_")
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['paper']}: {claim['where']}")
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.paper}: {claim.where}")
 def test_every_claim_is_complete_and_its_checks_exist(claim):
-    assert set(claim) == {"paper", "where", "says", "checks", "verdict", "comment"}
-    assert claim["paper"] in RENDERER.NAMES
-    assert claim["verdict"] in (ANSWERS if claim["paper"] == "Open" else VERDICTS)
-    missing = [check for check in claim["checks"] if not exists(check)]
+    assert all(isinstance(getattr(claim, each.name), str) for each in fields(claim) if each.name != "checks")
+    assert claim.where
+    assert claim.says
+    assert claim.paper in PAPERS
+    assert claim.verdict in (ANSWERS if claim.paper == "Open" else VERDICTS)
+    missing = [check for check in claim.checks if not exists(check)]
     assert missing == []
-    if claim["verdict"] != "open":
-        assert claim["checks"], "a claim that is judged must name what judged it"
+    if claim.verdict != "open":
+        assert claim.checks, "a claim that is judged must name what judged it"
 
 
 def test_no_claim_stands_twice():
-    places = [(claim["paper"], claim["where"]) for claim in CLAIMS]
-    assert len(set(places)) == len(places)
+    assert len({claim.key for claim in CLAIMS}) == len(CLAIMS) > 30
 
 
 def test_a_check_that_does_not_exist_is_noticed():
@@ -62,4 +61,4 @@ def test_a_check_that_does_not_exist_is_noticed():
 
 def test_the_page_is_up_to_date():
     page = HERE / "docs" / "papers" / "claims.md"
-    assert page.read_text(encoding="utf-8") == RENDERER.render(CLAIMS), "run python docs/render_claims.py"
+    assert page.read_text(encoding="utf-8") == _renderer().render(CLAIMS), "run python docs/render_claims.py"

@@ -47,6 +47,8 @@ from .studies.all_studies import AllStudies as AllStudies
 from .studies.audit import Audit as Audit
 from .studies.audit import AuditOptions as AuditOptions
 from .studies.audit import audit as audit
+from .studies.claims import Claim as Claim
+from .studies.claims import claims as claims
 from .studies.conditions import ConditionsResult as ConditionsResult
 from .studies.distill import Distillation as Distillation
 from .studies.distill import DistilledArm as DistilledArm

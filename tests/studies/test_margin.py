@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import softlabel as sl
 from softlabel.data import load
 from softlabel.errors import InputError
 from softlabel.studies.margin import DatasetMargin, MarginOptions, _init_chart, margin
@@ -118,3 +119,10 @@ def test_several_classes_are_bounded_together(monkeypatch):
     assert seen == pytest.approx([1 - 0.05 / 3] * 3)
     assert (result.lower, result.upper, result.confidence) == (0.002, 0.011, 0.95)
     assert (result.teacher_lower, result.floor) == (0.001, 0.0005)
+
+
+def test_progress_is_reported():
+    states = []
+    sl.margin("digits", rows=10, rtol=0.5, work_limit=1e7, options=sl.MarginOptions(progress=states.append))
+    assert states
+    assert all(isinstance(state, sl.MarginProgress) and state.lower <= state.upper for state in states)

@@ -156,6 +156,7 @@ def theory() -> None:
     print(limit.soft_labels(X).mean(), sl.init_margin(X, y, np.eye(3)), sl.kernel_matrix(X, kind="both").trace())
     need = sl.bounds.soft(gamma=margin.lower, epsilon=0.1, n=50)
     print(need.width, need.radius, sl.bounds.hard_width(gamma=0.1, epsilon=0.1, n=50))
+    print(sl.bounds.width_curves([0.05, 0.1], epsilon=0.1, n=50)["tight"]["soft"][0])
     print(sl.bounds.overview(gamma=0.1, epsilon=0.1, n=50).families["tight"]["soft"].iterations)
     audit: sl.Audit = sl.audit(X, y, teacher=limit, arm="soft", width=64, options=sl.AuditOptions(kappa=0.5))
     print(audit.holds, audit.checks[0].worst, audit.certificate.bound, audit.certificate.measured, *common(audit))
@@ -182,6 +183,8 @@ def papers() -> None:
     mechanism: sl.MechanismResult = sl.reproduce("mechanism")
     widths: sl.WidthScalingResult = sl.reproduce("width-scaling")
     rows: sl.ConditionsResult = sl.reproduce("sample-size")
+    claim: sl.Claim = sl.claims()[0]
+    print(claim.key, claim.verdict, claim.studies[0], claim.commands)
     studies: sl.AllStudies = sl.reproduce("all", out="runs/all")
     print(ordinary.printed[0].inside, mechanism.primary.mean, widths.exponents[0].levels, rows.primary.low)
     print(studies.results["table1"].summary)
@@ -220,6 +223,9 @@ def examine() -> None:
         raise SystemExit(str(error)) from error
     except sl.SoftlabelError:
         raise
+    table: sl.TablePreview = sl.preview("data.csv")
+    column: sl.ColumnPreview = table.columns[0]
+    print(column.name)
     finding: sl.Finding = examination.findings[0]
     print(finding.name, finding.severity, finding.where, finding.evidence, finding.remedy, examination.headline)
 

@@ -26,16 +26,17 @@ def sentence(content: object) -> TextElement:
     return text("p", typeset(printable(content)))
 
 
-def plot(figure: dict[str, Any], label: str) -> ui.plotly:
-    """A Plotly figure; `label` says in words what it shows."""
-    shown = ui.plotly(with_options(figure)).classes("plot")
+def plot(figure: dict[str, Any], label: str, *, toolbar: bool = True) -> ui.plotly:
+    """A Plotly figure; `label` says in words what it shows. Small figures have no toolbar, which would cover them."""
+    shown = ui.plotly(figure | {"config": PLOT_OPTIONS | ({} if toolbar else {"displayModeBar": False})})
+    shown.classes("plot")
     shown.props["aria-label"] = label
     return shown.props("role=img")
 
 
-def with_options(figure: dict[str, Any]) -> dict[str, Any]:
-    """The figure with the options of every plot."""
-    return figure | {"config": PLOT_OPTIONS}
+def replot(shown: ui.plotly, figure: dict[str, Any]) -> None:
+    """Change a Plotly figure in place."""
+    shown.update_figure(figure | {"config": shown.figure["config"]})
 
 
 def chart(content: Chart) -> ui.plotly:
@@ -57,29 +58,43 @@ def table(content: Table) -> None:
 
 def plain_table(
     header: Sequence[object], rows: Sequence[Sequence[object]], *, small: Sequence[Sequence[str]] | None = None
-) -> None:
-    """A table of text, its first column to the left; `small` has a remark in small print for each cell."""
+) -> list[list[TextElement]]:
+    """A table of text, its first column to the left; `small` has a remark in small print for each cell.
+
+    Returns the texts of the cells row by row, which `show_in` changes.
+    """
+    cells: list[list[TextElement]] = []
     with ui.element("table").classes("plain"):
         with ui.element("thead"), ui.element("tr"):
             for name in header:
                 text("th", name).props("scope=col")
         with ui.element("tbody"):
             for index, row in enumerate(rows):
+                remarks = [""] * len(row) if small is None else small[index]
                 with ui.element("tr"):
-                    for column, value in enumerate(row):
-                        _cell(value, "" if small is None else small[index][column])
+                    cells.append([_cell(value, remark) for value, remark in zip(row, remarks, strict=True)])
+    return cells
 
 
-def _cell(value: object, remark: str) -> None:
+def _cell(value: object, remark: str) -> TextElement:
     with ui.element("td"):
-        text("span", typeset(printable(value)))
+        shown = text("span", typeset(printable(value)))
         if remark:
             text("small", typeset(remark))
+    return shown
 
 
-def command(words: str, title: str = "The command that repeats this") -> None:
-    """A command line, with a button that copies it."""
-    _copied(words, title, "Copy the command")
+def show_in(element: TextElement, content: object) -> None:
+    """Change a text in place, with real minus signs; nothing is sent where it stays the same."""
+    element.set_text(typeset(printable(content)))
+
+
+def command(*commands: str, title: str = "") -> None:
+    """The command line that repeats what is shown, or several, each with a button that copies it."""
+    default = "The command that repeats this" if len(commands) == 1 else "The commands that repeat this"
+    text("div", title or default).classes("muted small-title")
+    for words in commands:
+        _command_line(words)
 
 
 def shared_link(path: str, settings: LinkSettings) -> None:
@@ -88,14 +103,11 @@ def shared_link(path: str, settings: LinkSettings) -> None:
     ui.navigate.history.replace(f"{path}?{query}" if query else path)
 
 
-def _copied(words: str, title: str, action: str) -> None:
-    text("div", title).classes("muted small-title")
+def _command_line(words: str) -> None:
     with ui.element("div").classes("command"):
         text("pre", words).props("tabindex=0")
-        button = ui.button(icon="content_copy", on_click=lambda: _copy(words)).props(
-            f'flat dense aria-label="{action}"'
-        )
-        button.tooltip(action)
+        button = ui.button(icon="content_copy", on_click=lambda: _copy(words))
+        button.props('flat dense aria-label="Copy the command"').tooltip("Copy the command")
 
 
 def _copy(words: str) -> None:

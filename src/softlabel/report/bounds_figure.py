@@ -12,6 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from softlabel.errors import require
 from softlabel.numerics.files import replacing
+from softlabel.report.bounds_chart import TITLES
 from softlabel.theory.bounds import ARMS, FAMILIES, Arm, Family, Setting, scaling_without_projection
 from softlabel.theory.bounds.crossover import crossover_in
 from softlabel.theory.bounds.families import real_needs, silence
@@ -20,12 +21,6 @@ from softlabel.theory.bounds.setting import check_epsilon, check_gamma
 
 SOFT, HARD, REFERENCE, INK = "#0072B2", "#D55E00", "#9A9A9A", "#333333"
 COLORS = {"soft": SOFT, "hard": HARD}
-TITLES = {
-    "paper": "paper, as printed",
-    "corrected": "corrected, the paper's route",
-    "refined": "refined, closed form",
-    "tight": "tight, solved numerically",
-}
 SMALLEST, LARGEST = 1e-12, 0.5
 
 

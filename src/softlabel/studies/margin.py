@@ -45,6 +45,8 @@ class MarginOptions:
     init_widths : sequence of int
         Even widths of students. For each, the margin γ_m of three symmetric initializations is computed, and drawn
         into the directory `out`.
+    progress : callable, optional
+        Called with a `MarginProgress` as the interval narrows, instead of showing a line in a terminal or a notebook.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class MarginOptions:
     confidence: float = 0.95
     kappa: float = 1.0
     init_widths: Sequence[int] = ()
+    progress: Callable[[MarginProgress], None] | None = None
 
     def __post_init__(self) -> None:
         require(0 < self.kappa < float("inf"), f"kappa must be positive and finite, got {self.kappa}")
@@ -293,8 +296,9 @@ def margin(
     out = None if out is None else Path(out)
 
     def search(x: np.ndarray, signs: np.ndarray, name: str, statements: int = 1) -> Margin:
+        confidence = 1 - (1 - options.confidence) / statements
         return search_margin(x, signs, name, rtol=rtol, time_limit=time_limit, work_limit=work_limit, seed=seed,
-                             confidence=1 - (1 - options.confidence) / statements)  # fmt: skip
+                             confidence=confidence, progress=options.progress)  # fmt: skip
 
     if several_classes:
         problem = problem_from(X, y, label=label, seed=seed)
@@ -317,8 +321,17 @@ def _smallest_norm(x: np.ndarray) -> float:
     return float(np.linalg.norm(x, axis=1).min())
 
 
-def search_margin(x: np.ndarray, signs: np.ndarray, name: str, **settings: Any) -> Margin:
-    """The certified margin, with a line of progress in a terminal or a notebook."""
+def search_margin(
+    x: np.ndarray,
+    signs: np.ndarray,
+    name: str,
+    *,
+    progress: Callable[[MarginProgress], None] | None = None,
+    **settings: Any,
+) -> Margin:
+    """The certified margin; without a `progress` callback there is a line in a terminal or a notebook."""
+    if progress is not None:
+        return certified_margin(x, signs, progress=progress, **settings)
 
     def line(at: MarginProgress) -> str:
         return f"{name} in [{at.lower:.4g}, {at.upper:.4g}] after {at.seconds:.0f} s: {at.stage}"

@@ -105,7 +105,7 @@ class QuestionView:
         with self.repeat:
             if asked.status == "answered":
                 return
-            command(asked.command, "The command that answers this, and goes on where it was")
+            command(asked.command, title="The command that answers this, and goes on where it was")
 
     def _show_students(self, directory: Path) -> None:
         files = sorted(path for path in directory.glob("*") if path.suffix in WHAT) if directory.is_dir() else []

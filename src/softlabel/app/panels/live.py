@@ -19,11 +19,11 @@ from softlabel.app.widgets import (
     plot,
     problem,
     remark,
+    replot,
     sentence,
     shared_link,
     slider,
     text,
-    with_options,
 )
 from softlabel.app.work.live import LiveFrame, LiveStart, train_live
 from softlabel.app.work.live_settings import ARM_NAMES, LENGTHS, LiveSettings
@@ -124,8 +124,7 @@ class LiveTraining:
     def _show_repeat(self) -> None:
         self.repeat.clear()
         with self.repeat:
-            for arm, words in self.settings.commands().items():
-                command(words, f"The command that repeats the student with {ARM_NAMES[arm]}")
+            command(*self.settings.commands().values())
 
     async def begin(self) -> None:
         """Start a training with the present settings, in place of the one that is shown."""
@@ -252,9 +251,9 @@ class LiveView:
         """Show the training up to the last of these frames."""
         now = frames[-1]
         for arm, shown in self.planes.items():
-            shown.update_figure(with_options(plane_figure(arm, self.start, self.first, now)))
+            replot(shown, plane_figure(arm, self.start, self.first, now))
         for shown, panel in zip(self.curves, curve_panels(self.settings, frames), strict=True):
-            shown.update_figure(with_options(plotly_figure(self._curve(panel))))
+            replot(shown, plotly_figure(self._curve(panel)))
         for (arm, name), cell in self.cells.items():
             form = next(form for one, _, form in RECORDS if one == name)
             cell.set_text(format(now.values[arm][name], form))

@@ -54,12 +54,12 @@ class RunDetails:
         resumed = state.has_ledger and state.status in ("unfinished", "failed", "damaged")
         if resumed:
             words = shlex.join(["softlabel", "results", "resume", str(self._run_dir)])
-            widgets.command(printable(words), "The command that goes on with this run")
+            widgets.command(printable(words), title="The command that goes on with this run")
         if state.command:
             widgets.command(printable(state.command))
         elif state.has_ledger and not resumed:
             words = f"sl.read_run({str(self._run_dir)!r})"
-            widgets.command(printable(words), "The result in Python (import softlabel as sl)")
+            widgets.command(printable(words), title="The result in Python (import softlabel as sl)")
 
 
 def show_status(state: sl.RunState) -> None:

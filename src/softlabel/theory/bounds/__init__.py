@@ -7,6 +7,7 @@ soft_without_n, soft_for_classes     a bound that does not depend on n; a bound 
 crossover                            the margin below which soft labels need fewer neurons
 guaranteed_error, needed_margin      the bounds solved for ε and for γ
 overview                             all of these for one case
+width_curves                         the widths of all families along a range of margins
 CAVEATS                              the limitations of these numbers
 
 Every function takes the following quantities by these names.
@@ -37,6 +38,7 @@ True
 from softlabel.theory.bounds.caveats import CAVEATS, WITHOUT_PROJECTION, scaling_without_projection
 from softlabel.theory.bounds.classes import class_divergence, soft_for_classes
 from softlabel.theory.bounds.crossover import Crossover, crossover
+from softlabel.theory.bounds.curves import width_curves
 from softlabel.theory.bounds.families import (
     ARMS,
     FAMILIES,
@@ -105,4 +107,5 @@ __all__ = [
     "soft_for_loss",
     "soft_width",
     "soft_without_n",
+    "width_curves",
 ]

@@ -1,0 +1,173 @@
+"""The panel of the bounds, used as a person would."""
+
+import re
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import softlabel as sl
+from softlabel.report.bounds_tables import requirement_table
+from tests.browser.explorer import PHONE, open_panel, overflow, watched_tab
+
+TABLE = "table.plain"
+
+
+def shown_rows(page):
+    rows = page.locator(f"{TABLE} tbody tr").all()
+    return [[text.replace("\N{MINUS SIGN}", "-") for text in row.locator("td").all_inner_texts()] for row in rows]
+
+
+def expected_rows(**case):
+    overview = sl.bounds.overview(**({"gamma": 0.05, "epsilon": 0.1, "n": 1000} | case))
+    return [[cell.text for cell in row] for row in requirement_table(overview).cells]
+
+
+def wait_for_rows(page, **case):
+    """The numbers of this case are shown."""
+    expected = expected_rows(**case)
+    first = page.locator(f"{TABLE} tbody tr td").nth(1)
+    first.filter(has_text=expected[0][1]).wait_for()
+    assert shown_rows(page) == expected
+
+
+def handle(page, label):
+    return page.locator(f'.q-slider[aria-label="{label}"], [aria-label="{label}"] [role=slider]').last
+
+
+def value_beside(page, label):
+    return page.locator(".slider", has_text=label).locator("output").inner_text()
+
+
+def address(page):
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_a_moved_slider_changes_numbers_charts_and_address(browser, explorer):
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/bounds")
+        wait_for_rows(page)
+        assert page.locator(".js-plotly-plot .scatterlayer").count() == 4
+        slider = page.locator(".slider", has_text="Margin γ").locator(".q-slider")
+        box = slider.bounding_box()
+        page.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2)
+        page.wait_for_url("**gamma=*")
+        gamma = float(address(page)["gamma"])
+        assert value_beside(page, "Margin γ") == f"{gamma:.4g}"
+        wait_for_rows(page, gamma=gamma)
+        soft = sl.bounds.soft_width(gamma, 0.1, 1000)
+        assert f"{soft:,} neurons suffice with soft labels" in page.inner_text(".answer")
+        tight = "document.querySelectorAll('.js-plotly-plot')[3].data"
+        page.wait_for_function(f"{tight}.some(t => t.name === 'soft labels at γ' && t.y[0] === {soft})")
+        assert page.locator("pre").last.inner_text() == f"softlabel bounds --gamma {gamma!r}"
+        page.reload()
+        wait_for_rows(page, gamma=gamma)
+
+
+def test_the_pointer_shows_both_widths(browser, explorer):
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/bounds")
+        plot = page.locator(".js-plotly-plot .nsewdrag").nth(3)
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
+        page.locator(".hovertext").nth(1).wait_for()
+        shown = set(page.locator(".hovertext text.nums").all_text_contents())
+        data = page.evaluate("document.querySelectorAll('.js-plotly-plot')[3].data.map(t => [t.name, t.x])")
+        gammas = dict(map(tuple, data))["soft labels"]
+        pairs = [{f"{arm} labels: {getattr(sl.bounds, f'{arm}_width')(gamma, 0.1, 1000):,}" for arm in ("soft", "hard")}
+                 for gamma in gammas if sl.bounds.hard_width(gamma, 0.1, 1000) < 2**53]  # fmt: skip
+        assert shown in pairs
+
+
+def test_a_link_with_every_setting_on_a_phone(browser, explorer):
+    with watched_tab(browser, viewport=PHONE) as page:
+        open_panel(page, explorer, "/bounds?gamma=0.0123&epsilon=0.2&n=77&delta=0.01&c=0.5&kappa=2&alpha=0.5")
+        wait_for_rows(page, gamma=0.0123, epsilon=0.2, n=77, delta=0.01, c=0.5, kappa=2.0, alpha=0.5)
+        assert value_beside(page, "Margin γ") == "0.0123"
+        assert "The paper family has no version with output scale α ≠ 1" in page.inner_text(".content")
+        assert overflow(page) <= 0
+
+
+def test_wrong_values_in_the_address_are_named(browser, explorer):
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/bounds?gamma=0.7&epsilon=%3Cb%3E&n=500&kappa=inf")
+        wait_for_rows(page, n=500)
+        remarks = page.locator(".remark").all_inner_texts()
+        assert len(remarks) == 3
+        assert any("“epsilon=<b>”" in remark for remark in remarks)
+
+
+def test_with_the_keyboard_only(browser, explorer):
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/bounds")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # skip to the content
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        wait_for_rows(page, gamma=0.06)
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowLeft")
+        wait_for_rows(page, gamma=0.06, epsilon=0.08)
+        for _ in range(9):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.textContent").strip() == "Certify γ":
+                break
+        else:
+            pytest.fail("the button cannot be reached with the keyboard")
+
+
+def test_the_margin_of_a_data_set_is_certified(browser, explorer):
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/bounds?epsilon=0.2")
+        page.get_by_label("Rows (default: all)").fill("10")
+        page.keyboard.press("Tab")
+        page.get_by_role("button", name="Certify γ").click()
+        page.get_by_text("The sliders now show").wait_for(timeout=60_000)
+        page.wait_for_url("**gamma=*")
+        shown = address(page)
+        gamma, n, c = float(shown["gamma"]), int(shown["n"]), float(shown["c"])
+        margin = sl.margin("digits", rows=10)
+        expected = margin.bounds(0.2).inputs
+        assert gamma == pytest.approx(expected["gamma"], rel=1e-3)  # another number of threads
+        assert (n, c) == (expected["n"], pytest.approx(expected["c"], rel=1e-6))
+        wait_for_rows(page, gamma=gamma, epsilon=0.2, n=n, c=c)
+        interval = re.search(r"γ\* of digits lies in \[(.+), (.+)\] with", page.inner_text(".content"))
+        assert [float(end) for end in interval.groups()] == pytest.approx([margin.lower, margin.upper], rel=1e-2)
+        assert page.locator("pre").first.inner_text() == "softlabel margin digits --rows 10"
+
+
+def children_of(pid):
+    """The processes that descend from this one."""
+    below = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            below += [int(child), *children_of(int(child))]
+    return below
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_cancel_and_a_closed_tab_end_the_process(browser, explorer):
+    pid = explorer.process.pid
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/bounds")
+        before = set(children_of(pid))
+        page.get_by_role("button", name="Certify γ").click()
+        page.get_by_text("so far").wait_for(timeout=60_000)
+        assert set(children_of(pid)) - before
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_text("Canceled; the numbers have not changed.").wait_for()
+        wait_until(lambda: not set(children_of(pid)) - before)
+        assert page.locator(".busy").count() == 0
+        wait_for_rows(page)
+        page.get_by_role("button", name="Certify γ").click()
+        page.locator(".busy").wait_for()
+        wait_until(lambda: set(children_of(pid)) - before)
+    wait_until(lambda: not set(children_of(pid)) - before)
