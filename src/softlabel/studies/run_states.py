@@ -322,7 +322,10 @@ def _with_ledger(state: RunState) -> RunState:
             values = {name: ledger.meta(name) for name in KINDS}
             checksums = ledger.has_checksums
     except SoftlabelError as error:
-        return replace(state, status=_status(state, "unreadable"), problem=str(error))
+        settings = _settings(state.run_dir)
+        study = settings.pop("study", None)
+        return replace(state, status=_status(state, "unreadable"), problem=str(error), settings=settings or None,
+                       study=study if isinstance(study, str) else None)  # fmt: skip
     meta: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, KINDS[name])}
     count = [row["status"] for row in rows].count
     lost = [f"{row['stage']}: {row['name']}" for row in rows if row["status"] == "damaged"]

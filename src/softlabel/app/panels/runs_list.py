@@ -16,7 +16,7 @@ from softlabel.printable import printable
 SLOTS = 10
 ANY = "any"
 STATUSES = ("running", "finished", "unfinished", "failed", "damaged", "unreadable")
-TONES = {"finished": "good", "failed": "bad", "damaged": "bad", "unreadable": "bad"}
+TONES = {"running": "run-now", "finished": "good", "failed": "bad", "damaged": "bad", "unreadable": "bad"}
 
 
 class RunList:

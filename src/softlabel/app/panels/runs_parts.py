@@ -16,6 +16,8 @@ from softlabel.errors import counted, short
 from softlabel.printable import printable
 from softlabel.report.page import Page
 
+FEW = 8  # differences that are shown at once
+
 
 class RunDetails:
     """What stands below the result of a run, folded: bundles, settings, environment, commands."""
@@ -57,8 +59,8 @@ class RunDetails:
             widgets.command(printable(words), "The command that goes on with this run")
         if state.command:
             widgets.command(printable(state.command))
-        elif state.has_ledger and not resumed:
-            words = f"sl.read_run({str(self._run_dir)!r})"
+        elif state.status == "finished" and state.has_ledger:
+            words = f"sl.read_run({str(self._run_dir)!r}, rewrite=False)"
             widgets.command(printable(words), "The result in Python (import softlabel as sl)")
 
 
@@ -134,7 +136,7 @@ def show_bundles(state: sl.RunState) -> None:
     if len(state.bundles) > MOST_ROWS:
         text("p", f"The first {MOST_ROWS} of {len(state.bundles):,} bundles.").classes("muted")
     remarks = [["", one.reason or "", "", "", "", ""] for one in state.bundles[:MOST_ROWS]]
-    with ui.element("div").classes("wide").props('tabindex=0 role=region aria-label="Bundles"'):
+    with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="Bundles"'):
         header = ["stage", "bundle", "state", "trainings", "attempts", "time"]
         widgets.plain_table(header, rows, small=remarks)
 
@@ -161,11 +163,13 @@ def show_differences(first: sl.RunState, second: sl.RunState, names: tuple[str, 
         ]
     if first.study != second.study:
         rows.insert(0, ["study", first.study or "–", second.study or "–"])
-    text("h2", "What differs")
     if not rows:
-        widgets.empty("The settings and environments of the two runs are equal.")
+        text("p", "The settings and environments of the two runs are equal.").props("role=status")
         return
-    with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="What differs"'):
+    place = fold(f"What differs: {counted(len(rows), 'setting')}")
+    if len(rows) <= FEW:
+        _around(place).props("open")
+    with place, ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="What differs"'):
         widgets.plain_table(["setting", *names], rows[:MOST_ROWS])
 
 

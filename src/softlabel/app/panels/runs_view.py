@@ -113,10 +113,11 @@ class RunView:
                 self._show_actions(state)
         if self._details is not None:
             self._details.show(state)
-        if state.status == "running" or not state.has_ledger:
-            self._result.clear()
-        if state.status == "running":
-            with self._result:
+        if state.status != "running":
+            if not state.has_ledger:
+                self._result.clear()
+        elif before is None or before.status != "running":
+            with self._filled(self._result):
                 widgets.empty("The result appears here when the run is finished.")
         if self._on_state is not None:
             self._on_state(state)
@@ -165,6 +166,7 @@ class RunView:
 
     def _show_document(self, answer: str, values: list[tuple[str, str]]) -> None:
         """What a run that cannot be rebuilt has written."""
+        text("h3", "What the run has written")
         if answer:
             widgets.sentence(answer).classes("lead run-answer")
         figures = () if self.state is None else self.state.figures
@@ -174,6 +176,5 @@ class RunView:
                 self._explorer.files.address(path),
                 f"Figure {printable(path.stem)}",
             )
-        text("h3", "What the run has written")
         with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="Values"'):
             widgets.plain_table(["name", "value"], values)
