@@ -12,7 +12,7 @@ import softlabel as sl
 from softlabel.app import run_files
 from softlabel.app.links import LinkSettings, settings_from
 from softlabel.app.panels.panel import ExplorerPanel
-from softlabel.app.panels.runs_list import RunList
+from softlabel.app.panels.runs_list import RunList, Status
 from softlabel.app.panels.runs_parts import show_differences
 from softlabel.app.panels.runs_view import RunView
 from softlabel.app.run_work import ListedRun
@@ -32,7 +32,7 @@ class RunsLink(LinkSettings):
     beside: Name = ""
     text: Annotated[str, Field(max_length=100)] = ""
     study: Annotated[str, Field(max_length=60)] = ""
-    state: Literal["", "running", "finished", "unfinished", "failed", "damaged", "unreadable"] = ""
+    state: Literal[""] | Status = ""
 
 
 class RunsPage:

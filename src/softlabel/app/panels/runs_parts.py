@@ -86,7 +86,7 @@ def show_status(state: sl.RunState) -> None:
 
 def show_page(page: Page, details: RunDetails | None) -> None:
     """What a result says; its lesser parts go to `details`, and are left out where there are none."""
-    widgets.sentence(page.answer[0]).classes("lead run-answer")
+    widgets.sentence(" ".join(page.answer[:1])).classes("lead run-answer")
     for line in page.answer[1:] if details else ():
         widgets.sentence(line)
     for line in page.warnings:
@@ -123,15 +123,8 @@ def show_page(page: Page, details: RunDetails | None) -> None:
 def show_bundles(state: sl.RunState) -> None:
     """The bundles of a run as a table."""
     rows = [
-        [
-            bundle.stage,
-            bundle.name,
-            bundle.status,
-            f"{bundle.cells:,}",
-            f"{bundle.attempts:,}",
-            f"{bundle.seconds:.1f} s",
-        ]
-        for bundle in state.bundles[:MOST_ROWS]
+        [one.stage, one.name, one.status, f"{one.cells:,}", f"{one.attempts:,}", f"{one.seconds:.1f} s"]
+        for one in state.bundles[:MOST_ROWS]
     ]
     if len(state.bundles) > MOST_ROWS:
         text("p", f"The first {MOST_ROWS} of {len(state.bundles):,} bundles.").classes("muted")
@@ -150,19 +143,15 @@ def show_values(values: Mapping[str, Any] | None) -> None:
 
 def show_differences(first: sl.RunState, second: sl.RunState, names: tuple[str, str]) -> None:
     """What differs in the settings of two runs, and in what they were computed with."""
-    rows = []
-    for title, parts in (
-        ("", (first.settings, second.settings)),
-        ("environment: ", (first.environment, second.environment)),
-    ):
-        one, other = (flat(part or {}) for part in parts)
-        rows += [
-            [title + name, one.get(name, "–"), other.get(name, "–")]
-            for name in [*one, *(name for name in other if name not in one)]
-            if one.get(name) != other.get(name)
-        ]
-    if first.study != second.study:
-        rows.insert(0, ["study", first.study or "–", second.study or "–"])
+    one, other = (
+        flat({"study": state.study, **(state.settings or {}), "environment": state.environment or {}})
+        for state in (first, second)
+    )
+    rows = [
+        [name, one.get(name, "–"), other.get(name, "–")]
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
     if not rows:
         text("p", "The settings and environments of the two runs are equal.").props("role=status")
         return

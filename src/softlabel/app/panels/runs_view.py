@@ -172,9 +172,7 @@ class RunView:
         figures = () if self.state is None else self.state.figures
         for path in figures[:MOST_FIGURES]:
             image = ui.element("img").classes("run-figure").props("loading=lazy")
-            image.props["src"], image.props["alt"] = (
-                self._explorer.files.address(path),
-                f"Figure {printable(path.stem)}",
-            )
+            image.props["src"] = self._explorer.files.address(path)
+            image.props["alt"] = f"Figure {printable(path.stem)}"
         with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="Values"'):
             widgets.plain_table(["name", "value"], values)
