@@ -36,8 +36,9 @@ class RunView:
         alone: bool = True,
         on_state: Callable[[sl.RunState], None] | None = None,
     ) -> None:
-        self.name, self.state = name, None
-        self._explorer, self._alone, self._on_state = explorer, alone, on_state
+        self.name = name
+        self.state: sl.RunState | None = None
+        self._explorer, self._on_state = explorer, on_state
         self._run_dir = explorer.runs / name
         self._again = False
         with ui.element("section").classes("run-view") as self._root:
