@@ -1,6 +1,7 @@
-"""The panel of runs in a real browser: what it shows is what the library says, and no run is changed by looking at it."""
+"""The panel of runs in a real browser: what it shows is what the library says, and looking at a run changes nothing."""
 
 import json
+import os
 import shutil
 import sqlite3
 import threading
@@ -11,6 +12,7 @@ import pytest
 
 import softlabel as sl
 from softlabel.lab import Ledger
+from softlabel.printable import printable
 from softlabel.report.page import typeset
 from softlabel.studies.students import theory
 from tests.browser.explorer import PHONE, open_panel, overflow, started, watched_tab
@@ -56,10 +58,13 @@ def server(browser, tmp_path_factory):
     (runs / "broken").mkdir()
     (runs / "broken" / "ledger.sqlite").write_bytes(b"no database")
     (runs / "away").symlink_to(runs.parent)
+    unnamed = Path(os.fsdecode(bytes(runs) + b"/odd-\xff"))
+    unnamed.mkdir()
+    (unnamed / "ledger.sqlite").touch()
     before = contents(runs)
     with started(runs) as server:
         yield server
-    after = {path: content for path, content in contents(runs).items() if "live" not in str(path.relative_to(runs))}
+    after = {path: content for path, content in contents(runs).items() if "live" not in path.relative_to(runs).parts}
     before.pop(runs), after.pop(runs)  # "live" was added
     assert after == before
 
@@ -94,23 +99,26 @@ def shown_table(table):
 def test_all_runs_are_listed_and_filtered(browser, server):
     with watched_tab(browser) as page:
         open_panel(page, server, "/runs")
-        page.get_by_text("8 runs").wait_for(timeout=WAIT)
+        page.get_by_text("9 runs").wait_for(timeout=WAIT)
         names = page.locator(".run-entry:visible .run-name").all_inner_texts()
-        assert sorted(names) == sorted(str(path.relative_to(server.runs)) for path in sl.find_runs(server.runs))
+        expected = [printable(path.relative_to(server.runs)) for path in sl.find_runs(server.runs)]
+        assert sorted(names) == sorted(expected)
+        page.get_by_role("button", name="odd-").click()
+        page.get_by_text("The name of this directory is not valid UTF-8").wait_for()
         page.get_by_label("State").click()
         page.get_by_role("option", name="damaged").click()
-        page.get_by_text("1 run of 8").wait_for()
+        page.get_by_text("1 run of 9").wait_for()
         assert page.locator(".run-entry:visible .run-name").all_inner_texts() == ["damaged"]
         page.wait_for_url("**/runs?state=damaged")
         page.reload()
-        page.get_by_text("1 run of 8").wait_for(timeout=WAIT)
+        page.get_by_text("1 run of 9").wait_for(timeout=WAIT)
         page.get_by_label("State").click()
         page.get_by_role("option", name="any").click()
         page.get_by_label("Study", exact=True).click()
         page.get_by_role("option", name="train", exact=True).click()
-        page.get_by_text("1 run of 8").wait_for()
+        page.get_by_text("1 run of 9").wait_for()
         page.get_by_label("Name, study or data").fill("nothing like it")
-        page.get_by_text("No run of 8 matches the filters.").wait_for()
+        page.get_by_text("No run of 9 matches the filters.").wait_for()
 
 
 def test_a_run_shows_what_the_library_says(browser, server):
@@ -232,7 +240,7 @@ def test_hostile_names_settings_and_results_are_text(browser, server):
         assert page.locator("img[src=x]").count() == 0
         assert f"softlabel {HOSTILE}\\nreboot" in page.locator(".command pre").all_inner_texts()
         page.get_by_role("button", name="Show one beside the chosen run").click(timeout=WAIT)
-        page.wait_for_selector("text=What differs", timeout=WAIT)
+        page.get_by_text("What differs: ").wait_for(timeout=WAIT)
         assert page.title() == "Runs · softlabel"
 
 
@@ -277,7 +285,7 @@ def test_a_name_without_a_run(browser, server):
 def test_by_keyboard_alone(browser, server):
     with watched_tab(browser) as page:
         open_panel(page, server, "/runs")
-        page.get_by_text("8 runs").or_(page.get_by_text("9 runs")).wait_for(timeout=WAIT)
+        page.get_by_text("9 runs").or_(page.get_by_text("10 runs")).wait_for(timeout=WAIT)
 
         def tab_to(text):
             for _ in range(60):

@@ -10,6 +10,7 @@ from filelock import FileLock
 
 import softlabel as sl
 from softlabel.lab.run_dir import LOCK
+from softlabel.studies import run_states
 from softlabel.studies import runs as documents
 from tests.studies.students.quick import comparable, verdict
 from tests.studies.students.toy import Toy
@@ -198,6 +199,19 @@ def test_runs_are_searched_below_a_directory_without_following_links(run_dir, tm
         sl.inspect_run(runs / "borrowed")
     with pytest.raises(sl.InputError, match="there is no directory"):
         sl.find_runs(tmp_path / "nothing")
+
+
+def test_the_search_for_runs_is_bounded(run_dir, monkeypatch):
+    runs = run_dir.parent
+    for k in range(20):
+        (runs / f"empty-{k}").mkdir()
+    assert sl.find_runs(runs) == [run_dir]
+    monkeypatch.setattr(run_states, "MOST_DIRECTORIES", 10)
+    assert sl.find_runs(runs) == []
+    shutil.copytree(run_dir, runs.joinpath(*map(str, range(run_states.DEEPEST))))
+    assert len(sl.find_runs(runs / "0" / "1")) == 1
+    monkeypatch.setattr(run_states, "DEEPEST", 3)
+    assert sl.find_runs(runs / "0" / "1") == []
 
 
 def test_files_of_a_run_that_are_links_are_not_its_own(run_dir, tmp_path):

@@ -122,16 +122,17 @@ class Child:
 
 
 class Children:
-    """All processes of one explorer; `close` ends them."""
+    """All processes of one explorer; `close` ends them. Threads may start processes at the same time."""
 
     def __init__(self) -> None:
         self._children: list[Child] = []
+        self._changing = threading.Lock()
 
     def start(self, work: Work, *arguments: Any) -> Child:
         """Start a process. `work` must be a function of a module, called as `work(line, *arguments)`."""
-        self._children = [child for child in self._children if not child.ended]
         child = Child(work, *arguments)
-        self._children.append(child)
+        with self._changing:
+            self._children = [*(one for one in self._children if not one.ended), child]
         return child
 
     @property

@@ -38,13 +38,11 @@ class ListedRun:
     study: str | None
     data: str | None
     done: int | None
-    cells: int | None
-    problem: str | None
 
     @classmethod
     def from_state(cls, state: sl.RunState, directory: Path) -> "ListedRun":
         return cls(state.run_dir.relative_to(directory).as_posix(), state.status, state.version, state.changed,
-                   state.study, state.data, state.done, state.cells, state.problem)  # fmt: skip
+                   state.study, state.data, state.done)  # fmt: skip
 
 
 def watch_runs(line: Line, directory: Path) -> None:

@@ -20,7 +20,7 @@ DOCUMENT, PAGE, CHECKPOINTS, FIGURES = "results.json", "report.html", "checkpoin
 SIGNS = (RECORDS, DOCUMENT, PAGE, LOCK, CHECKPOINTS)  # of a run without a ledger, beside its settings
 INSIDE = (FIGURES, "artifacts", "students", CHECKPOINTS)  # folders of a run, which contain no others
 WATCHED = (LEDGER, f"{LEDGER}-journal", f"{LEDGER}-wal", SETTINGS, *SIGNS)
-DEEPEST = 8
+DEEPEST, MOST_DIRECTORIES = 8, 100_000  # levels and directories that are searched for runs
 LARGEST_SETTINGS, LARGEST_DOCUMENT = 2**20, 2**25  # bytes
 KINDS = {"study": str, "settings": dict, "environment": dict, "threads": int, "command": str}  # of a ledger's metadata
 Status = Literal["running", "finished", "unfinished", "failed", "damaged", "unreadable"]
@@ -154,7 +154,7 @@ def find_runs(directory: str | Path, *, limit: int = 10_000) -> list[Path]:
     directory : str or path
         Directory to search; it may be a run itself. Symbolic links are not followed.
     limit : int, default=10000
-        The search ends after this many runs.
+        The search ends after this many runs. It looks at no more than 100,000 directories, eight levels deep.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def find_runs(directory: str | Path, *, limit: int = 10_000) -> list[Path]:
     if not directory.is_dir():
         raise InputError(f"there is no directory '{directory}'; name the one with your runs")
     runs: list[Path] = []
-    for path in _run_directories(directory, DEEPEST):
+    for path in _run_directories(directory):
         runs.append(path)
         if len(runs) == limit:
             break
@@ -263,19 +263,24 @@ def run_document(run_dir: str | Path) -> dict[str, Any]:
     return document
 
 
-def _run_directories(directory: Path, depth: int) -> Iterator[Path]:
+def _run_directories(top: Path) -> Iterator[Path]:
     """The run directories below a directory, itself included."""
-    try:
-        with os.scandir(directory) as entries:
-            folders = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return  # not ours to read, or removed since
-    run = _is_run(directory)
-    if run:
-        yield directory
-    for name in folders if depth else ():
-        if not (run and name in INSIDE):
-            yield from _run_directories(directory / name, depth - 1)
+    waiting = [(top, DEEPEST)]
+    for _ in range(MOST_DIRECTORIES):
+        if not waiting:
+            return
+        directory, depth = waiting.pop()
+        try:
+            with os.scandir(directory) as entries:
+                folders = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        except OSError:
+            continue  # not ours to read, or removed since
+        run = _is_run(directory)
+        if run:
+            yield directory
+        if depth:
+            inner = (name for name in reversed(folders) if not (run and name in INSIDE))
+            waiting += [(directory / name, depth - 1) for name in inner]
 
 
 def _is_run(directory: Path) -> bool:
@@ -322,7 +327,10 @@ def _with_ledger(state: RunState) -> RunState:
             values = {name: ledger.meta(name) for name in KINDS}
             checksums = ledger.has_checksums
     except SoftlabelError as error:
-        return replace(state, status=_status(state, "unreadable"), problem=str(error))
+        settings = _settings(state.run_dir)
+        study = settings.pop("study", None)
+        return replace(state, status=_status(state, "unreadable"), problem=str(error), settings=settings or None,
+                       study=study if isinstance(study, str) else None)  # fmt: skip
     meta: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, KINDS[name])}
     count = [row["status"] for row in rows].count
     lost = [f"{row['stage']}: {row['name']}" for row in rows if row["status"] == "damaged"]

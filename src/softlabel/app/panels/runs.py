@@ -12,7 +12,7 @@ import softlabel as sl
 from softlabel.app import run_files
 from softlabel.app.links import LinkSettings, settings_from
 from softlabel.app.panels.panel import ExplorerPanel
-from softlabel.app.panels.runs_list import RunList
+from softlabel.app.panels.runs_list import RunList, Status
 from softlabel.app.panels.runs_parts import show_differences
 from softlabel.app.panels.runs_view import RunView
 from softlabel.app.run_work import ListedRun
@@ -32,7 +32,7 @@ class RunsLink(LinkSettings):
     beside: Name = ""
     text: Annotated[str, Field(max_length=100)] = ""
     study: Annotated[str, Field(max_length=60)] = ""
-    state: Literal["", "running", "finished", "unfinished", "failed", "damaged", "unreadable"] = ""
+    state: Literal[""] | Status = ""
 
 
 class RunsPage:
@@ -48,7 +48,9 @@ class RunsPage:
             self._place = ui.element("div").classes("run-place")
         with self._place:
             names = [name for name in (link.run, link.beside) if self._possible(name)]
-        self._show(names, keep=True)
+        self._show([PurePosixPath(name).as_posix() for name in names], keep=True)
+        if names:
+            ui.timer(0, self._scroll, once=True)
 
     def _possible(self, name: str) -> bool:
         """Whether a name of the address names a run; a remark says why not."""
@@ -70,6 +72,10 @@ class RunsPage:
             return
         self._show([*self._names[:1], name] if beside else [name])
         self._link()
+        self._scroll()
+
+    def _scroll(self) -> None:
+        """Where the list stands above the run, show the run."""
         ui.run_javascript(f"if (matchMedia('{NARROW}').matches) getHtmlElement({self._place.id}).scrollIntoView()")
 
     def _changed(self, run: ListedRun) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 from nicegui import ui
 
@@ -15,8 +15,8 @@ from softlabel.printable import printable
 
 SLOTS = 10
 ANY = "any"
-STATUSES = ("running", "finished", "unfinished", "failed", "damaged", "unreadable")
-TONES = {"finished": "good", "failed": "bad", "damaged": "bad", "unreadable": "bad"}
+Status = Literal["running", "finished", "unfinished", "failed", "damaged", "unreadable"]
+TONES = {"running": "run-now", "finished": "good", "failed": "bad", "damaged": "bad", "unreadable": "bad"}
 
 
 class RunList:
@@ -46,11 +46,6 @@ class RunList:
         self._build()
         RunReader(explorer, self._handle, watch_runs, explorer.runs)
 
-    @property
-    def names(self) -> set[str]:
-        """The names of all runs that are known so far."""
-        return set(self._runs)
-
     def mark(self, *names: str) -> None:
         """Mark the runs that are shown."""
         self._chosen = tuple(name for name in names if name)
@@ -61,7 +56,7 @@ class RunList:
             self._text = ui.input("Name, study or data", value=self.filters["text"]).props("dense clearable")
             self._text.props("debounce=250 maxlength=100")
             self._study = ui.select([ANY], value=ANY, label="Study").props("dense options-dense")
-            self._status = ui.select([ANY, *STATUSES], value=self.filters["state"] or ANY, label="State")
+            self._status = ui.select([ANY, *get_args(Status)], value=self.filters["state"] or ANY, label="State")
             self._status.props("dense options-dense")
             self._study.set_options(self._studies(), value=self.filters["study"] or ANY)
             for control in (self._text, self._study, self._status):

@@ -16,6 +16,8 @@ from softlabel.errors import counted, short
 from softlabel.printable import printable
 from softlabel.report.page import Page
 
+FEW = 8  # differences that are shown at once
+
 
 class RunDetails:
     """What stands below the result of a run, folded: bundles, settings, environment, commands."""
@@ -57,8 +59,8 @@ class RunDetails:
             widgets.command(printable(words), title="The command that goes on with this run")
         if state.command:
             widgets.command(printable(state.command))
-        elif state.has_ledger and not resumed:
-            words = f"sl.read_run({str(self._run_dir)!r})"
+        elif state.status == "finished" and state.has_ledger:
+            words = f"sl.read_run({str(self._run_dir)!r}, rewrite=False)"
             widgets.command(printable(words), title="The result in Python (import softlabel as sl)")
 
 
@@ -84,7 +86,7 @@ def show_status(state: sl.RunState) -> None:
 
 def show_page(page: Page, details: RunDetails | None) -> None:
     """What a result says; its lesser parts go to `details`, and are left out where there are none."""
-    widgets.sentence(page.answer[0]).classes("lead run-answer")
+    widgets.sentence(" ".join(page.answer[:1])).classes("lead run-answer")
     for line in page.answer[1:] if details else ():
         widgets.sentence(line)
     for line in page.warnings:
@@ -121,20 +123,13 @@ def show_page(page: Page, details: RunDetails | None) -> None:
 def show_bundles(state: sl.RunState) -> None:
     """The bundles of a run as a table."""
     rows = [
-        [
-            bundle.stage,
-            bundle.name,
-            bundle.status,
-            f"{bundle.cells:,}",
-            f"{bundle.attempts:,}",
-            f"{bundle.seconds:.1f} s",
-        ]
-        for bundle in state.bundles[:MOST_ROWS]
+        [one.stage, one.name, one.status, f"{one.cells:,}", f"{one.attempts:,}", f"{one.seconds:.1f} s"]
+        for one in state.bundles[:MOST_ROWS]
     ]
     if len(state.bundles) > MOST_ROWS:
         text("p", f"The first {MOST_ROWS} of {len(state.bundles):,} bundles.").classes("muted")
     remarks = [["", one.reason or "", "", "", "", ""] for one in state.bundles[:MOST_ROWS]]
-    with ui.element("div").classes("wide").props('tabindex=0 role=region aria-label="Bundles"'):
+    with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="Bundles"'):
         header = ["stage", "bundle", "state", "trainings", "attempts", "time"]
         widgets.plain_table(header, rows, small=remarks)
 
@@ -148,24 +143,22 @@ def show_values(values: Mapping[str, Any] | None) -> None:
 
 def show_differences(first: sl.RunState, second: sl.RunState, names: tuple[str, str]) -> None:
     """What differs in the settings of two runs, and in what they were computed with."""
-    rows = []
-    for title, parts in (
-        ("", (first.settings, second.settings)),
-        ("environment: ", (first.environment, second.environment)),
-    ):
-        one, other = (flat(part or {}) for part in parts)
-        rows += [
-            [title + name, one.get(name, "–"), other.get(name, "–")]
-            for name in [*one, *(name for name in other if name not in one)]
-            if one.get(name) != other.get(name)
-        ]
-    if first.study != second.study:
-        rows.insert(0, ["study", first.study or "–", second.study or "–"])
-    text("h2", "What differs")
+    one, other = (
+        flat({"study": state.study, **(state.settings or {}), "environment": state.environment or {}})
+        for state in (first, second)
+    )
+    rows = [
+        [name, one.get(name, "–"), other.get(name, "–")]
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
     if not rows:
-        widgets.empty("The settings and environments of the two runs are equal.")
+        text("p", "The settings and environments of the two runs are equal.").props("role=status")
         return
-    with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="What differs"'):
+    place = fold(f"What differs: {counted(len(rows), 'setting')}")
+    if len(rows) <= FEW:
+        _around(place).props("open")
+    with place, ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="What differs"'):
         widgets.plain_table(["setting", *names], rows[:MOST_ROWS])
 
 

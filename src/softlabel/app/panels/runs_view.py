@@ -36,8 +36,9 @@ class RunView:
         alone: bool = True,
         on_state: Callable[[sl.RunState], None] | None = None,
     ) -> None:
-        self.name, self.state = name, None
-        self._explorer, self._alone, self._on_state = explorer, alone, on_state
+        self.name = name
+        self.state: sl.RunState | None = None
+        self._explorer, self._on_state = explorer, on_state
         self._run_dir = explorer.runs / name
         self._again = False
         with ui.element("section").classes("run-view") as self._root:
@@ -113,10 +114,11 @@ class RunView:
                 self._show_actions(state)
         if self._details is not None:
             self._details.show(state)
-        if state.status == "running" or not state.has_ledger:
-            self._result.clear()
-        if state.status == "running":
-            with self._result:
+        if state.status != "running":
+            if not state.has_ledger:
+                self._result.clear()
+        elif before is None or before.status != "running":
+            with self._filled(self._result):
                 widgets.empty("The result appears here when the run is finished.")
         if self._on_state is not None:
             self._on_state(state)
@@ -165,15 +167,13 @@ class RunView:
 
     def _show_document(self, answer: str, values: list[tuple[str, str]]) -> None:
         """What a run that cannot be rebuilt has written."""
+        text("h3", "What the run has written")
         if answer:
             widgets.sentence(answer).classes("lead run-answer")
         figures = () if self.state is None else self.state.figures
         for path in figures[:MOST_FIGURES]:
             image = ui.element("img").classes("run-figure").props("loading=lazy")
-            image.props["src"], image.props["alt"] = (
-                self._explorer.files.address(path),
-                f"Figure {printable(path.stem)}",
-            )
-        text("h3", "What the run has written")
+            image.props["src"] = self._explorer.files.address(path)
+            image.props["alt"] = f"Figure {printable(path.stem)}"
         with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="Values"'):
             widgets.plain_table(["name", "value"], values)
