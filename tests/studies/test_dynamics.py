@@ -56,7 +56,7 @@ def test_the_prediction_comes_before_the_simulation():
     names = [series.name for series in prediction.chart.panels[0].series]
     assert names == ["training, predicted", "test, predicted", "true limit", "printed limit"]
     assert [series.name for series in result.chart.panels[0].series] == [
-        "training, simulated", "test, simulated", *names,
+        *names, "training, simulated", "test, simulated",
     ]  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def test_the_poles_that_move_f_are_drawn():
     (series,) = result.pole_chart.panels[0].series
     assert series.stems
     assert set(series.x) <= set(result.dynamics.poles.tolist())
-    assert 0.99 < sum(series.y) <= 1 + 1e-12
+    assert 0.95 < sum(series.y) <= 1 + 1e-12
     assert result.dynamics.poles.max() in series.x
 
 

@@ -96,7 +96,7 @@ class DynamicsResult(DynamicsPrediction):
         return [*lines, *super().summary]
 
     def _curves(self) -> list[Series]:
-        return [*simulated_curves(self.curve), *super()._curves()]
+        return [*super()._curves(), *simulated_curves(self.curve)]
 
 
 def compare_dynamics(

@@ -10,7 +10,7 @@ from softlabel.report.page import Table
 from softlabel.report.result import ReportedResult
 from softlabel.theory.dynamics import Assumption, Dynamics, KernelProblem
 
-SMALLEST_SHARE = 1e-4  # of the movement of f, below which a pole is not drawn
+SMALLEST_SHARE = 1e-3  # of the movement of f, below which a pole is not drawn
 STATES = {True: "holds", False: "fails", None: "unknown"}
 
 
@@ -144,7 +144,10 @@ class DynamicsPrediction(ReportedResult):
         hover = [f"pole {pole:.4g}: {height:.2%}" for pole, height in zip(poles, heights, strict=True)]
         series = Series("poles", poles, heights, role="teacher", marks=True, stems=True, hover=hover)
         panel = Panel("", [series], "pole", "share of the movement of f", log_x=True)
-        caption = f"Along a pole p, f approaches its limit like e^(−pt); t = {self.learning_rate:.3g} × iterations."
+        caption = (
+            f"Poles with at least {SMALLEST_SHARE:.1%} of the movement of f until the end of the run. Along a pole p, "
+            f"f approaches its limit like e^(−pt), where t = {self.learning_rate:.3g} × iterations."
+        )
         return Chart("poles", "Poles", caption, [panel])
 
 
