@@ -20,7 +20,7 @@ READY = """limit => {
 
 def library(data="digits", **changes):
     options = sl.DynamicsOptions(test_rows=TEST_ROWS)
-    return sl.dynamics(data, **{"rows": 20, "width": 5, "iterations": 50, **changes}, options=options)
+    return sl.dynamics(data, **{"rows": 20, "width": 5, "strength": 0.3, "iterations": 50, **changes}, options=options)
 
 
 def wait(page, condition, argument=None):
@@ -89,7 +89,7 @@ def test_what_is_shown_is_what_the_library_says(browser, explorer):
     with watched_tab(browser) as page:
         open_panel(page, explorer, SMALL)
         check_shown(page, library())
-        assert "softlabel dynamics digits --rows 20 --width 5 --strength 1" in page.inner_text(".command pre")
+        assert "softlabel dynamics digits --rows 20 --width 5 --strength 0.3" in page.inner_text(".command pre")
         assert page.locator(".busy").is_hidden()
         assert page.get_by_role("button", name="Stop").is_disabled()
 
@@ -99,14 +99,14 @@ def test_controls_move_and_results_are_remembered(browser, explorer):
         open_panel(page, explorer, SMALL)
         check_shown(page, library())
         move(page, "λ (privileged knowledge)", "ArrowLeft")
-        check_shown(page, library(strength=0.3))
-        assert "strength=0.3" in page.url
+        check_shown(page, library(strength=0.1))
+        assert "strength=0.1" in page.url
         page.get_by_label("Data", exact=True).click()
         page.get_by_role("option", name="moons").click()
-        check_shown(page, library("moons", strength=0.3))
+        check_shown(page, library("moons", strength=0.1))
         page.get_by_label("Data", exact=True).click()
         page.get_by_role("option", name="digits").click()
-        check_shown(page, library(strength=0.3))
+        check_shown(page, library(strength=0.1))
         page.evaluate(
             """() => {
                 const look = () => { window.wasBusy ||= Boolean(document.querySelector('[aria-busy=true]')) }
@@ -117,10 +117,10 @@ def test_controls_move_and_results_are_remembered(browser, explorer):
         check_shown(page, library())
         assert not page.evaluate("Boolean(window.wasBusy)"), "a remembered result needs no work"
         move(page, "λ (privileged knowledge)", "ArrowRight")
-        check_shown(page, library(strength=3.0))
+        check_shown(page, library(strength=1.0))
         assert page.evaluate("window.wasBusy")
         page.reload()
-        check_shown(page, library(strength=3.0))
+        check_shown(page, library(strength=1.0))
 
 
 def test_an_error_of_the_library_is_one_sentence_in_place_of_the_charts(browser, explorer):
@@ -144,14 +144,23 @@ def test_stop_ends_the_process(browser, explorer):
         wait(page, "() => document.querySelector('.busy').innerText.startsWith('Training the teacher')")
         assert len(work_processes(explorer)) == 1
         page.get_by_role("button", name="Stop").click()
-        page.get_by_text("Stopped. Move a control or press Run to start again.").wait_for()
+        page.get_by_text("Stopped.").wait_for()
         wait_for_no_work(explorer)
-        assert "Press Run" in page.inner_text(".empty")
+        assert page.inner_text(".empty") == "Nothing was computed yet. Press Run."
         page.get_by_role("button", name="Run").click()
         wait(page, "() => document.querySelector('.busy').innerText.startsWith('Training the teacher')")
         assert len(work_processes(explorer)) == 1
         move(page, "Iterations", "PageDown")
         move(page, "Training rows", "PageDown")
+        wait(page, READY)
+        wait_for_no_work(explorer)
+        move(page, "Width of the student", "PageDown")
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("The charts are those of earlier settings.").wait_for()
+        assert page.locator(".stale .js-plotly-plot").count() == 2
+        assert page.locator("[aria-busy=true]").count() == 0
+        page.get_by_role("button", name="Run").click()
+        wait(page, "() => !document.querySelector('.stale')")
         wait(page, READY)
         wait_for_no_work(explorer)
 
@@ -191,3 +200,9 @@ def test_every_control_is_reached_by_the_keyboard_and_has_a_name(browser, explor
                   "Activation", "The student starts with", "Learning rate"]  # fmt: skip
         assert [name for name in reached if name in wanted] == wanted
         assert "Copy the command" in reached
+        values = page.locator("[role=slider]").evaluate_all("all => all.map(one => one.ariaValueText)")
+        assert values == page.locator(".slider output").all_inner_texts() == ["0.3", "5", "20", "50"]
+        move(page, "λ (privileged knowledge)", "PageUp")
+        wait(page, "() => document.querySelector('[role=slider]').ariaValueText == '∞'")
+        page.wait_for_selector(".problem", timeout=60_000)
+        assert "there is nothing to learn" in page.inner_text(".problem")

@@ -165,8 +165,10 @@ def slider(
         def moved(position: float | None) -> None:
             number = values[int(position or 0)]
             shown.set_text(written(number))
+            element.props(f'aria-valuetext="{written(number)}"')
             on_change(number)
 
         element = ui.slider(min=0, max=len(values) - 1, step=1, value=start, on_change=lambda event: moved(event.value))
         element.props["aria-label"] = label
+        element.props["aria-valuetext"] = written(values[start])
     return element

@@ -9,7 +9,7 @@ import pytest
 
 import softlabel as sl
 from softlabel.app.links import query_of, settings_from
-from softlabel.app.panels.kernel import (
+from softlabel.app.panels.kernel_settings import (
     ACTIVATIONS,
     DATA,
     INITS,

@@ -1,16 +1,24 @@
 """Distillation with privileged knowledge in the kernel regime: prediction against simulation of one student."""
 
 import math
-import shlex
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 from nicegui import ui
-from pydantic import AfterValidator, Field
 
-from softlabel.app.links import LinkSettings, settings_from
-from softlabel.app.panels.kernel_work import TEST_ROWS, KernelView, predict_and_simulate
+from softlabel.app.links import settings_from
+from softlabel.app.panels.kernel_settings import (
+    ACTIVATIONS,
+    DATA,
+    INITS,
+    ITERATIONS,
+    ROWS,
+    STRENGTHS,
+    WIDTHS,
+    KernelSettings,
+)
+from softlabel.app.panels.kernel_work import KernelView, predict_and_simulate
 from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
 from softlabel.app.tab_work import TabWork
@@ -29,18 +37,6 @@ from softlabel.app.widgets import (
 )
 
 PATH = "/kernel"
-DATA = {
-    "digits": "digits (64 inputs)",
-    "moons": "moons (2 inputs)",
-    "circles": "circles (2 inputs)",
-    "xor": "xor (2 inputs)",
-}
-ACTIVATIONS = ("softplus", "tanh", "erf", "gelu", "relu")
-INITS = {"teacher": "the teacher's units", "random": "random weights"}
-STRENGTHS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf)
-WIDTHS = (5, 10, 20, 40, 60, 100, 150, 200, 300, 400)
-ROWS = (10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 400)
-ITERATIONS = (50, 100, 200, 500, 1000, 2000, 5000, 10000)
 QUIET = 0.15  # seconds without a change before the work begins
 REMEMBERED = 40  # results of a tab that are kept
 LIMITS = (
@@ -48,44 +44,6 @@ LIMITS = (
     "kernels H_k of the hidden units can reach; the limit that Theorem 1 prints assumes that every H_k has full rank, "
     "and is wrong where one has not: with more rows than inputs, or with units that are silent on some rows."
 )
-
-
-def _one_of(values: Sequence[float]) -> AfterValidator:
-    """The check that a number is among those of a slider."""
-
-    def check(value: float) -> float:
-        if value not in values:
-            raise ValueError(f"{value} is not among the values of the slider")
-        return value
-
-    return AfterValidator(check)
-
-
-class KernelSettings(LinkSettings):
-    """The settings of the panel; their names are those of `sl.dynamics` and of its options."""
-
-    data: Literal["digits", "moons", "circles", "xor"] = "digits"
-    rows: Annotated[int, _one_of(ROWS)] = 80
-    width: Annotated[int, _one_of(WIDTHS)] = 40
-    strength: Annotated[float, _one_of(STRENGTHS)] = 1.0
-    activation: Literal["softplus", "tanh", "erf", "gelu", "relu"] = "softplus"
-    init: Literal["teacher", "random"] = "teacher"
-    iterations: Annotated[int, _one_of(ITERATIONS)] = 1000
-    learning_rate: float | None = Field(None, gt=0, allow_inf_nan=False)
-
-    def arguments(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
-        """The data, the settings and the options of `sl.dynamics`."""
-        settings = self.model_dump(include={"rows", "width", "strength", "iterations"})
-        return self.data, settings, self.model_dump(include={"activation", "init", "learning_rate"})
-
-    def command(self) -> str:
-        """The command that repeats this."""
-        _, settings, options = self.arguments()
-        words = ["softlabel", "dynamics", self.data]
-        for name, value in {**settings, **options, "test_rows": TEST_ROWS}.items():
-            if value is not None:
-                words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
-        return shlex.join(words)
 
 
 def build(explorer: Explorer, query: Mapping[str, str]) -> None:
@@ -105,14 +63,16 @@ class _KernelTab:
     def __init__(self, explorer: Explorer, settings: KernelSettings, controls: ui.element, results: ui.element) -> None:
         self.settings = settings
         self.views: OrderedDict[KernelSettings, KernelView] = OrderedDict()
+        self.drawn: KernelSettings | None = None
         self.doing = ""
         with controls:
             self._controls()
             self.repeated = ui.element("div")
         with results:
-            with ui.element("div").classes("busy").props("role=status") as self.status:
+            with ui.element("div").classes("busy") as self.status:
                 self.spinner = ui.spinner(size="1.6em")
-                self.state = text("span", "")
+                self.state = text("span", "").props("role=status")
+                self.elapsed = text("span", "").props("aria-hidden=true")
             self.shown = ui.element("div")
         self.plots: list[ui.plotly] = []
         self.work = TabWork(explorer, self._handle, self._waiting)
@@ -162,8 +122,13 @@ class _KernelTab:
 
     def _stop(self) -> None:
         self.work.stop()
-        self._idle("Stopped. Move a control or press Run to start again.")
-        if not self.plots:
+        if self.drawn == self.settings:
+            self._idle("Stopped before the simulation ended. Press Run to start again.")
+        elif self.plots:
+            self._idle("Stopped. The charts are those of earlier settings. Press Run to start again.")
+            self.shown.classes(add="stale")
+        else:
+            self._idle("Stopped.")
             self.shown.clear()
             with self.shown:
                 empty("Nothing was computed yet. Press Run.")
@@ -180,11 +145,13 @@ class _KernelTab:
         self.stop_button.disable()
         self.spinner.set_visibility(False)
         self.state.set_text(message)
+        self.elapsed.set_text("")
         self.status.set_visibility(bool(message))
         self.shown.classes(remove="stale").props(remove="aria-busy")
 
     def _waiting(self, seconds: float) -> None:
-        self.state.set_text(f"{self.doing[:1].upper()}{self.doing[1:]} · {seconds:.1f} s")
+        self.state.set_text(f"{self.doing[:1].upper()}{self.doing[1:]}")
+        self.elapsed.set_text(f"{seconds:.1f} s")
 
     def _handle(self, kind: str, content: Any) -> None:
         """A message of the process."""
@@ -205,13 +172,14 @@ class _KernelTab:
     def _fail(self, message: object) -> None:
         self._idle("")
         self.run_button.enable()
-        self.plots = []
+        self.plots, self.drawn = [], None
         self.shown.clear()
         with self.shown:
             problem(message)
 
     def _show(self, view: KernelView) -> None:
-        """Draw a view; charts that are there already move to their new values."""
+        """Draw a view of the present settings; charts that are there already get their new values."""
+        self.drawn = self.settings
         if not self.plots:
             self.shown.clear()
             with self.shown:
@@ -247,7 +215,7 @@ def _limits(view: KernelView) -> None:
 def _tables(view: KernelView) -> None:
     text("h2", "Key numbers")
     with ui.element("div").classes("wide").props('tabindex=0 role=region aria-label="Key numbers"'):
-        plain_table(("", "Value"), view.numbers)
+        plain_table(("Quantity", "Value"), view.numbers)
     text("h2", "Assumptions of the theorems")
     with ui.element("div").classes("wide prose assumptions").props('tabindex=0 role=region aria-label="Assumptions"'):
         plain_table(("Assumption", "State", "Meaning"), view.assumptions)
