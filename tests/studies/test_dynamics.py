@@ -73,6 +73,13 @@ def test_test_rows_are_predicted_without_a_change_of_the_training():
     assert result.table.header == ["iterations", "predicted", "simulated", "test, predicted", "test, simulated"]
 
 
+def test_limits_near_zero_are_not_drawn():
+    result = dynamics("digits", **SMALL, strength=0.0)  # fewer rows than inputs: everything can be learned
+    assert max(result.limits or ()) < 1e-12
+    assert [series.name for series in result.chart.panels[0].series] == ["training, predicted", "training, simulated"]
+    assert result.chart.caption.endswith("A limit below 1% of the smallest error is not drawn.")
+
+
 def test_the_poles_that_move_f_are_drawn():
     result = dynamics("digits", **SMALL)
     (series,) = result.pole_chart.panels[0].series

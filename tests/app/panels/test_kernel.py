@@ -95,7 +95,7 @@ def test_the_command_repeats_what_is_shown(capsys, changes):
 def test_the_prediction_is_sent_before_the_simulation():
     messages = work(SMALL)
     first, last = (content for kind, content in messages if kind == "view")
-    assert (first.complete, last.complete) == (False, True)
+    assert (first.headline, last.headline) == ("", library(SMALL).summary[0])
     assert messages[-1] == ("view", last)
     before = messages[: messages.index(("view", first))]
     assert before[0] == ("progress", "training the teacher: 0 of 50 steps")

@@ -69,7 +69,7 @@ class _KernelTab:
             self._controls()
             self.repeated = ui.element("div")
         with results:
-            with ui.element("div").classes("busy") as self.status:
+            with ui.element("div").classes("busy one-line") as self.status:
                 self.spinner = ui.spinner(size="1.6em")
                 self.state = text("span", "").props("role=status")
                 self.elapsed = text("span", "").props("aria-hidden=true")
@@ -114,7 +114,7 @@ class _KernelTab:
             self.work.stop()
             self.views.move_to_end(self.settings)
             self._show(self.views[self.settings])
-            self._idle("")
+            self._idle(self.views[self.settings].headline)
         else:
             self.doing = "starting"
             self.work.request(predict_and_simulate, *self.settings.arguments(), after=after)
@@ -132,19 +132,22 @@ class _KernelTab:
             self.shown.clear()
             with self.shown:
                 empty("Nothing was computed yet. Press Run.")
+        self.run_button.enable()
 
     def _busy(self) -> None:
         self.run_button.disable()
         self.stop_button.enable()
         self.spinner.set_visibility(True)
         self.status.set_visibility(True)
+        self.state.classes(remove="headline")
         self.shown.classes(add="stale").props("aria-busy=true")
 
     def _idle(self, message: str) -> None:
-        self.run_button.set_enabled(bool(message))
+        self.run_button.disable()
         self.stop_button.disable()
         self.spinner.set_visibility(False)
         self.state.set_text(message)
+        self.state.classes(add="headline")
         self.elapsed.set_text("")
         self.status.set_visibility(bool(message))
         self.shown.classes(remove="stale").props(remove="aria-busy")
@@ -160,12 +163,12 @@ class _KernelTab:
         elif kind == "view":
             self._show(content)
             self.shown.classes(remove="stale")
-            if content.complete:
+            if content.headline:
                 self.views[self.settings] = content
                 while len(self.views) > REMEMBERED:
                     self.views.popitem(last=False)
         elif kind == "done":
-            self._idle("")
+            self._idle(self.views[self.settings].headline)
         else:
             self._fail(content)
 
@@ -184,15 +187,17 @@ class _KernelTab:
             self.shown.clear()
             with self.shown:
                 self.plots.append(chart(view.chart))
+                captions = [sentence("").classes("muted")]
                 self.limits = ui.element("div")
                 text("h2", "Poles")
                 self.plots.append(chart(view.poles))
-                self.caption = sentence("").classes("muted")
+                self.captions = [*captions, sentence("").classes("muted")]
                 self.numbers = ui.element("div")
         else:
             redraw(self.plots[0], view.chart)
             redraw(self.plots[1], view.poles)
-        self.caption.set_text(view.poles.caption)
+        for place, content in zip(self.captions, (view.chart, view.poles), strict=True):
+            place.set_text(content.caption)
         for place, fill in ((self.limits, _limits), (self.numbers, _tables)):
             place.clear()
             with place:

@@ -14,12 +14,13 @@ TEST_ROWS = 200
 class KernelView:
     """What is shown of a prediction, or of a prediction and its simulation.
 
+    headline        the result in one sentence; empty before the simulation
     numbers         names and values
     limits          the true and the printed limit of the training error, if they are known
     assumptions     the theorems' assumptions: name, whether it holds, and what follows
     """
 
-    complete: bool
+    headline: str
     chart: Chart
     poles: Chart
     numbers: list[tuple[str, str]]
@@ -45,8 +46,8 @@ def view_of(result: sl.DynamicsPrediction) -> KernelView:
     """What is shown of a result of `sl.dynamics`."""
     states = {True: "holds", False: "fails", None: "unknown"}
     assumptions = [(one.name, states[one.holds], one.meaning) for one in result.assumptions]
-    complete = isinstance(result, sl.DynamicsResult)
-    return KernelView(complete, result.chart, result.pole_chart, _numbers(result), result.limits, assumptions)
+    headline = result.summary[0] if isinstance(result, sl.DynamicsResult) else ""
+    return KernelView(headline, result.chart, result.pole_chart, _numbers(result), result.limits, assumptions)
 
 
 def _numbers(result: sl.DynamicsPrediction) -> list[tuple[str, str]]:

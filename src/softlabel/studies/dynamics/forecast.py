@@ -11,6 +11,7 @@ from softlabel.report.result import ReportedResult
 from softlabel.theory.dynamics import Assumption, Dynamics, KernelProblem
 
 SMALLEST_SHARE = 1e-3  # of the movement of f, below which a pole is not drawn
+LOWEST_DRAWN = 0.01  # limits, as a share of the smallest predicted error
 STATES = {True: "holds", False: "fails", None: "unknown"}
 
 
@@ -118,20 +119,27 @@ class DynamicsPrediction(ReportedResult):
         )
         caption = "Mean squared error on the rows that the student is trained on"
         caption += ", and on test rows." if self.test_predicted else "."
+        if self.limits is not None and len(self._drawn_limits()) < len(self.limits):
+            caption += f" A limit below {LOWEST_DRAWN:.0%} of the smallest error is not drawn."
         return Chart("dynamics", "Kernel regime: prediction and simulation", caption, [panel])
+
+    def _drawn_limits(self) -> dict[str, tuple[float, str]]:
+        """Names of the limits with their values and roles; a limit near 0 would leave no room for the curves."""
+        if self.limits is None:
+            return {}
+        lowest = LOWEST_DRAWN * min(row["predicted"] for row in self.curve)
+        limits = {"true limit": (self.limits[0], "teacher"), "printed limit": (self.limits[1], "paper")}
+        return {name: limit for name, limit in limits.items() if limit[0] >= lowest}
 
     def _curves(self) -> list[Series]:
         """The predicted curves and the limits."""
         lines = [_line("training, predicted", self.curve, "predicted", "teacher")]
         if self.test_predicted:
             lines.append(_line("test, predicted", self.curve, "test_predicted", "other"))
-        if self.limits is not None:
-            ends = [self.steps[0], self.steps[-1]]
-            for name, value, role in zip(
-                ("true limit", "printed limit"), self.limits, ("teacher", "paper"), strict=True
-            ):
-                hover = [f"{name}: {value:.4g}"] * 2
-                lines.append(Series(name, ends, [value] * 2, role=role, dashed=True, points=False, hover=hover))
+        ends = [self.steps[0], self.steps[-1]]
+        for name, (value, role) in self._drawn_limits().items():
+            hover = [f"{name}: {value:.4g}"] * 2
+            lines.append(Series(name, ends, [value] * 2, role=role, dashed=True, points=False, hover=hover))
         return lines
 
     @property
