@@ -60,6 +60,8 @@ from .studies.doctor import Examination as Examination
 from .studies.doctor import Finding as Finding
 from .studies.doctor import doctor as doctor
 from .studies.dynamics import DynamicsOptions as DynamicsOptions
+from .studies.dynamics import DynamicsPrediction as DynamicsPrediction
+from .studies.dynamics import DynamicsProgress as DynamicsProgress
 from .studies.dynamics import DynamicsResult as DynamicsResult
 from .studies.dynamics import Sweep as Sweep
 from .studies.dynamics import dynamics as dynamics

@@ -44,6 +44,13 @@ def test_the_table_and_the_figure(capsys, tmp_path):
     assert (tmp_path / "figures" / "dynamics.png").stat().st_size > 5000
 
 
+def test_test_rows_have_columns_of_their_own(capsys):
+    document = answer(capsys, "--test-rows", "40")
+    assert document["curve"][-1]["test_predicted"] == pytest.approx(document["curve"][-1]["test_simulated"], rel=0.1)
+    assert run(["dynamics", "digits", *SMALL, "--test-rows", "40"]) == 0
+    assert "test, simulated" in capsys.readouterr().out
+
+
 def test_the_deviation_falls_with_the_width(capsys, tmp_path):
     call = ["dynamics", "digits", "--rows", "20", "--iterations", "200", "--widths", "20,80,320"]
     assert run([*call, "--json", "--out", str(tmp_path)]) == 0

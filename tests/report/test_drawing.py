@@ -36,3 +36,12 @@ def test_names_that_do_not_fit_side_by_side_are_slanted():
 def test_dollars_begin_no_formula():
     assert figure_text("$\\frac{$") == "\\$\\frac{\\$"
     assert figure_text("a\x1bb\n") == "a\\x1bb\\n"
+
+
+def test_stems_reach_down_to_the_axis_and_lines_may_have_no_points():
+    stems = Series("stems", [1.0, 2.0], [3.0, 4.0], stems=True, marks=True)
+    line = Series("line", [1.0, 2.0], [1.0, 1.0], points=False)
+    (axes,) = chart_figure(Chart("chart", "", "", [Panel("", [stems, line])])).axes
+    (drawn,) = axes.collections
+    assert [segment.tolist() for segment in drawn.get_segments()] == [[[1, 0], [1, 3]], [[2, 0], [2, 4]]]
+    assert axes.lines[1].get_marker() == ""

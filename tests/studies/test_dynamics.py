@@ -3,7 +3,7 @@
 import pytest
 
 from softlabel.errors import InputError
-from softlabel.studies.dynamics import DynamicsResult, Sweep
+from softlabel.studies.dynamics import DynamicsPrediction, DynamicsResult, Sweep
 from softlabel.studies.dynamics.choices import _sentences
 from softlabel.studies.dynamics.dynamics import DynamicsOptions, dynamics
 
@@ -33,6 +33,76 @@ def test_one_student(tmp_path):
     assert result.curve[0]["predicted"] == pytest.approx(result.curve[0]["simulated"])
     check_shown(result)
     assert (tmp_path / "figures" / "dynamics.svg").exists()
+
+
+def test_the_prediction_comes_before_the_simulation():
+    states = []
+    result = dynamics("digits", **SMALL, options=DynamicsOptions(test_rows=15, progress=states.append))
+    assert list(dict.fromkeys(state.stage for state in states)) == ["teacher", "prediction", "simulation"]
+    assert [state.done for state in states if state.stage == "teacher"] == list(range(11))
+    assert [state.done for state in states if state.stage == "simulation"] == [0, *range(11)]
+    assert all((state.prediction is None) == (state.stage != "simulation") for state in states)
+    assert "teacher: 3 of 10 steps" in states[3].sentence
+    prediction = states[-1].prediction
+    assert type(prediction) is DynamicsPrediction
+    check_shown(prediction)
+    assert prediction.limits == result.limits
+    assert prediction.assumptions == result.assumptions
+    for before, after in zip(prediction.curve, result.curve, strict=True):
+        assert before == {name: after[name] for name in ("iteration", "predicted", "test_predicted")}
+    assert prediction.to_dict() == {
+        name: value for name, value in result.to_dict().items() if name not in ("deviation", "kernel_drift")
+    } | {"curve": prediction.curve}
+    names = [series.name for series in prediction.chart.panels[0].series]
+    assert names == ["training, predicted", "test, predicted", "true limit", "printed limit"]
+    assert [series.name for series in result.chart.panels[0].series] == [
+        *names, "training, simulated", "test, simulated",
+    ]  # fmt: skip
+
+
+def test_test_rows_are_predicted_without_a_change_of_the_training():
+    options = DynamicsOptions(test_rows=100)
+    settings = {"rows": 60, "width": 200, "teacher_width": 300, "iterations": 60}
+    result, alone = dynamics("moons", **settings, options=options), dynamics("moons", **settings)
+    assert [{k: v for k, v in row.items() if "test" not in k} for row in result.curve] == alone.curve
+    start = result.curve[0]
+    assert start["test_predicted"] == pytest.approx(start["test_simulated"])
+    for row in result.curve:
+        assert row["test_predicted"] == pytest.approx(row["test_simulated"], rel=0.01)
+        assert row["test_simulated"] != pytest.approx(row["simulated"], rel=0.01)
+    assert result.table.header == ["iterations", "predicted", "simulated", "test, predicted", "test, simulated"]
+
+
+def test_limits_near_zero_are_not_drawn():
+    result = dynamics("digits", **SMALL, strength=0.0)  # fewer rows than inputs: everything can be learned
+    assert max(result.limits or ()) < 1e-12
+    assert [series.name for series in result.chart.panels[0].series] == ["training, predicted", "training, simulated"]
+    assert result.chart.caption.endswith("A limit below 1% of the smallest error is not drawn.")
+
+
+def test_the_poles_that_move_f_are_drawn():
+    result = dynamics("digits", **SMALL)
+    (series,) = result.pole_chart.panels[0].series
+    assert series.stems
+    assert set(series.x) <= set(result.dynamics.poles.tolist())
+    assert 0.95 < sum(series.y) <= 1 + 1e-12
+    assert result.dynamics.poles.max() in series.x
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"test_rows": 5}, "test_rows must be 0 with a sweep"), ({"progress": print}, "does not call `progress`")],
+)
+def test_options_of_one_student_are_refused_with_a_sweep(options, message):
+    with pytest.raises(InputError, match=message):
+        dynamics("digits", **SMALL, sweep={"widths": [4, 8]}, options=DynamicsOptions(**options))
+
+
+def test_test_rows_are_limited_by_the_rows_that_are_left():
+    with pytest.raises(InputError, match=r"test_rows must be at most the 980 rows that are not trained on, got 981"):
+        dynamics("moons", **SMALL, options=DynamicsOptions(test_rows=981))
+    with pytest.raises(InputError, match="test_rows must be a whole number"):
+        DynamicsOptions(test_rows=-1)
 
 
 @pytest.mark.parametrize(

@@ -126,12 +126,12 @@ class Children:
 
     def __init__(self) -> None:
         self._children: list[Child] = []
-        self._changing = threading.Lock()
+        self._lock = threading.Lock()
 
     def start(self, work: Work, *arguments: Any) -> Child:
         """Start a process. `work` must be a function of a module, called as `work(line, *arguments)`."""
         child = Child(work, *arguments)
-        with self._changing:
+        with self._lock:  # tabs start their processes in threads
             self._children = [*(one for one in self._children if not one.ended), child]
         return child
 

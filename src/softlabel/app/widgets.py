@@ -46,6 +46,14 @@ def chart(content: Chart) -> ui.plotly:
     return plot(plotly_figure(content), f"{content.title}: {content.caption}")
 
 
+def redraw(shown: ui.plotly, content: Chart) -> None:
+    """Show another chart in the place of one."""
+    from softlabel.report.interactive import plotly_figure
+
+    shown.props["aria-label"] = f"{content.title}: {content.caption}"
+    shown.update_figure(plotly_figure(content) | {"config": PLOT_OPTIONS})
+
+
 def table(content: Table) -> None:
     """A table of a result, with its title and how to read it."""
     with ui.element("figure").classes("table-figure"):
@@ -151,26 +159,35 @@ def problems_shown() -> Iterator[None]:
 
 
 def slider(
-    label: str, *, values: Sequence[float], value: float, on_change: Callable[[float], None], form: str = "g"
+    label: str,
+    *,
+    values: Sequence[float],
+    value: float,
+    on_change: Callable[[float], None],
+    form: str | Callable[[float], str] = "g",
 ) -> ui.slider:
     """A slider over these values, which need not be evenly spaced, with the present one beside its label.
 
-    Arrow keys move it by one value. `on_change` is called with the value, not more often than every 50 ms.
+    Arrow keys move it by one value. `on_change` is called with the value, not more often than every 50 ms. `form` is a
+    format of numbers, or a function that writes one.
     """
+    written = form if callable(form) else lambda number: format(number, form)
     positions = range(len(values))
     start = min(positions, key=lambda k: abs(values[k] - value))
     with ui.element("div").classes("slider"):
         with ui.element("div").classes("slider-head"):
             text("label", label)
-            shown = text("output", format(values[start], form))
+            shown = text("output", written(values[start]))
 
         def moved(position: float | None) -> None:
             number = values[int(position or 0)]
-            shown.set_text(format(number, form))
+            shown.set_text(written(number))
+            element.props(f'aria-valuetext="{written(number)}"')
             on_change(number)
 
         element = ui.slider(min=0, max=len(values) - 1, step=1, value=start, on_change=lambda event: moved(event.value))
         element.props["aria-label"] = label
+        element.props["aria-valuetext"] = written(values[start])
     return element
 
 

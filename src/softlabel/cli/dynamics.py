@@ -25,6 +25,7 @@ def dynamics(
     init_scale: Annotated[float, option("Standard deviation of random initial weights.", TRAINING)] = 1.0,
     iterations: Annotated[int, option("Steps of gradient descent.", TRAINING, min=1)] = 1000,
     learning_rate: Annotated[float | None, option("Learning rate. Default: a fifth of 2/λ_max.", TRAINING)] = None,
+    test_rows: Annotated[int, option("Rows not trained on, on which the error is measured too.", DATA, min=0)] = 0,
     widths: Annotated[
         str | None, option("Widths, e.g. 50,200,800: how fast the deviation of the prediction decreases.", SWEEP)
     ] = None,
@@ -54,7 +55,8 @@ def dynamics(
 
     texts = {"widths": widths, "strengths": strengths, "distances": distances, "choices": choices}
     sweep: Any = {name: _values(name, text) for name, text in texts.items() if text is not None}
-    chosen = DynamicsOptions(activation=activation, init=init, init_scale=init_scale, learning_rate=learning_rate)
+    chosen = DynamicsOptions(activation=activation, init=init, init_scale=init_scale, learning_rate=learning_rate,
+                             test_rows=test_rows)  # fmt: skip
     result = simulate(
         data.loader(seed=seed), rows=rows, width=width, teacher_width=teacher_width, strength=strength,
         iterations=iterations, sweep=sweep or None, seed=seed, out=out, options=chosen,

@@ -9,8 +9,8 @@ and privileged knowledge; their hidden weights form one tall matrix, so that eve
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from softlabel.networks.activations import activation
 from softlabel.networks.two_layer import TwoLayer
 from softlabel.numerics import prepare_inputs
 from softlabel.ranges import check_count, check_positive
-from softlabel.theory.dynamics import KernelProblem
+from softlabel.theory.dynamics import KernelProblem, UnseenRows
 
 BLOCK = 2048
 LARGEST_STRENGTH = 1e30
@@ -106,16 +106,22 @@ def unit_outputs(hidden: Any, inputs: Any, name: str = "relu") -> np.ndarray:
     return activation(name).value(z).numpy()
 
 
-def kernel_problem(student: PrivilegedStudent, inputs: Any, y: Any) -> KernelProblem:
-    """The kernel-regime problem that predicts the student's training."""
+def kernel_problem(student: PrivilegedStudent, inputs: Any, y: Any, *, unseen: Any = None) -> KernelProblem:
+    """The kernel-regime problem that predicts the student's training; `unseen` are inputs (t, d) beside these."""
+    x, features, slopes = _linearized(student, inputs)
+    privileged = features if student.privileged is None else student.privileged
+    problem = KernelProblem.from_arrays(x, features, slopes, student.output, privileged, y, student.strength)
+    return problem if unseen is None else replace(problem, unseen=UnseenRows(*_linearized(student, unseen)))
+
+
+def _linearized(student: PrivilegedStudent, inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Inputs (n, d), and for every unit its outputs (m, n) and slopes (m, n) at initialization."""
     x = torch.as_tensor(np.asarray(inputs, dtype=np.float64))
     z = torch.as_tensor(np.asarray(student.hidden, dtype=np.float64)) @ x.t()
     kind = activation(student.activation)
-    features = kind.value(z)
-    slopes = z.clone()
+    features, slopes = kind.value(z), z.clone()
     kind.backward(torch.ones_like(z), slopes)
-    privileged = features if student.privileged is None else student.privileged
-    return KernelProblem.from_arrays(x, features, slopes, student.output, privileged, y, student.strength)
+    return x, features, slopes
 
 
 def train_privileged(
@@ -129,6 +135,7 @@ def train_privileged(
     test: tuple[Any, Any] | None = None,
     keep_outputs: bool = False,
     precision: str = "float32",
+    progress: Callable[[int], None] | None = None,
 ) -> list[PrivilegedRun]:
     """Train students together on inputs (n, d) and labels y (n,), full batch.
 
@@ -136,6 +143,7 @@ def train_privileged(
     record_every    number of steps between records (the last step is always recorded)
     test            test inputs and labels, on which errors are recorded too
     keep_outputs    whether to keep f on the training inputs at every record
+    progress        called with the step at every record
     """
     require(len(students) > 0, "students must contain at least one student, got an empty list")
     check_count(iterations, "iterations")
@@ -148,6 +156,8 @@ def train_privileged(
         run.advance(learning_rate if not last else 0.0)
         if last or iteration % every == 0:
             run.record(iteration, test_data, keep_outputs)
+            if progress is not None:
+                progress(iteration)
         run.weights += run.gradient
     return run.results()
 

@@ -66,7 +66,10 @@ def _panel(axes: Axes, panel: Panel, first: bool) -> None:
         _horizontal_panel(axes, panel)
         return
     for series in panel.series:
-        _series(axes, series, panel.positions(series))
+        positions = panel.positions(series)
+        if series.stems:
+            axes.vlines(positions, panel.stem_foot(series), series.y, color=COLORS[series.role], linewidth=1)
+        _series(axes, series, positions)
     if panel.categories:
         axes.set_xticks(range(len(panel.categories)), [figure_text(name) for name in panel.categories])
         axes.set_xlim(-0.5, len(panel.categories) - 0.5)
@@ -155,7 +158,8 @@ def _series(axes: Axes, series: Series, x: list[float]) -> None:
             axes.plot(x, series.y, linestyle="", color=color, label=label, alpha=alpha, fillstyle=full, **mark)
         return
     style = "--" if series.dashed else "-"
-    axes.plot(x, series.y, style, marker="o", markersize=3.5, color=color, label=label, alpha=alpha)
+    marker = "o" if series.points else ""
+    axes.plot(x, series.y, style, marker=marker, markersize=3.5, color=color, label=label, alpha=alpha)
     if series.low is not None and series.high is not None and len(x) == 1:  # a band of one point has no width
         axes.vlines(x, series.low, series.high, color=color, alpha=0.5)
     elif series.low is not None and series.high is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from softlabel.data.problem import Problem
-from softlabel.errors import unknown
+from softlabel.errors import counted, require, unknown
 from softlabel.ranges import check_count, check_seed
 from softlabel.studies.arguments import problem_from
 
@@ -19,11 +19,20 @@ log = logging.getLogger("softlabel")
 
 @dataclass(frozen=True, eq=False)
 class SignedRows:
-    """Inputs X (n, d) of norm at most 1 and labels y (n,), −1 and +1; `name` is that of the data set."""
+    """Inputs X (n, d) of norm at most 1 and labels y (n,), −1 and +1; `name` is that of the data set.
+
+    `test` are the inputs (t, d) and labels (t,) of other rows, if they were asked for.
+    """
 
     name: str
     X: np.ndarray
     y: np.ndarray
+    test: tuple[np.ndarray, np.ndarray] | None = None
+
+    def in_double_precision(self) -> "SignedRows":
+        """The same rows as float64 arrays."""
+        test = None if self.test is None else (self.test[0].astype(np.float64), self.test[1].astype(np.float64))
+        return SignedRows(self.name, self.X.astype(np.float64), self.y.astype(np.float64), test)
 
 
 def signed_rows(
@@ -34,21 +43,28 @@ def signed_rows(
     rows: int | None = None,
     part: str = "full",
     seed: int = 0,
+    test_rows: int = 0,
 ) -> SignedRows:
     """The rows of a data set that a computation is about.
 
     X, y, label   as `problem_from` takes them; arrays that `are_signed` are used unchanged
     rows          number of rows to use, drawn by the seed
     part          "full" (all rows but official test rows) or "train" (the rows that students are trained on)
+    test_rows     number of other rows of the same part, drawn by the seed as well
     """
     check_seed(seed)
+    check_count(test_rows, "test_rows", least=0)
     if part == "full" and label is None and are_signed(X, y):
         table, signs = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         chosen = draw_rows(len(table), rows, seed)
-        return SignedRows("data", table[chosen], signs[chosen])
+        others = draw_others(len(table), chosen, test_rows, seed)
+        return SignedRows("data", table[chosen], signs[chosen], (table[others], signs[others]) if test_rows else None)
     problem = two_classes(problem_from(X, y, label=label, seed=seed))
     table, chosen = inputs_in_ball(problem, part, rows, seed)
-    return SignedRows(problem.name, table, problem.part(PARTS[part]).signs[chosen])
+    rows_of_part = problem.part(PARTS[part])
+    others = draw_others(len(rows_of_part), chosen, test_rows, seed)
+    test = (rows_of_part.in_unit_ball[others], rows_of_part.signs[others]) if test_rows else None
+    return SignedRows(problem.name, table, rows_of_part.signs[chosen], test)
 
 
 def two_classes(problem: Problem) -> Problem:
@@ -94,3 +110,13 @@ def draw_rows(count: int, rows: int | None, seed: int) -> np.ndarray:
         return np.arange(count)
     log.info("using %s of %s rows, drawn by seed %d", f"{rows:,}", f"{count:,}", seed)
     return np.random.default_rng(seed).permutation(count)[:rows]
+
+
+def draw_others(count: int, chosen: np.ndarray, others: int, seed: int) -> np.ndarray:
+    """Numbers of `others` of `count` rows that are not among the chosen ones, drawn by the seed."""
+    rest = np.setdiff1d(np.arange(count), chosen)
+    require(
+        others <= len(rest),
+        f"test_rows must be at most the {counted(len(rest), 'row')} that are not trained on, got {others:,}",
+    )
+    return np.random.default_rng((seed, 1)).permutation(rest)[:others]

@@ -2,6 +2,7 @@
 
 from softlabel.studies.dynamics.comparison import DynamicsResult
 from softlabel.studies.dynamics.dynamics import DynamicsOptions, dynamics
+from softlabel.studies.dynamics.forecast import DynamicsPrediction, DynamicsProgress
 from softlabel.studies.dynamics.sweeps import Sweep
 
-__all__ = ["DynamicsOptions", "DynamicsResult", "Sweep", "dynamics"]
+__all__ = ["DynamicsOptions", "DynamicsPrediction", "DynamicsProgress", "DynamicsResult", "Sweep", "dynamics"]

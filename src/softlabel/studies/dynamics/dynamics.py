@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
@@ -15,6 +15,7 @@ from softlabel.ranges import check_count, check_positive
 from softlabel.report.progress import status_progress
 from softlabel.studies.dynamics.choices import choice_sweep
 from softlabel.studies.dynamics.comparison import DynamicsResult, compare_dynamics
+from softlabel.studies.dynamics.forecast import DynamicsProgress
 from softlabel.studies.dynamics.student import SCALES, StudentSettings
 from softlabel.studies.dynamics.sweeps import Sweep, distance_sweep, strength_sweep, width_sweep
 from softlabel.studies.signed_rows import signed_rows
@@ -39,6 +40,12 @@ class DynamicsOptions:
         Standard deviation of random initial weights.
     learning_rate : float, optional
         Learning rate of the student. Default: a fifth of 2/λ_max.
+    test_rows : int, default=0
+        Number of rows that the student is not trained on, drawn by the seed, on which its error is predicted and
+        simulated too. Not with a sweep.
+    progress : callable, optional
+        Function that is called with a `DynamicsProgress` from time to time; from the beginning of the simulation on, it
+        has the prediction. Default: a line on standard error in a terminal. Not with a sweep.
 
     Examples
     --------
@@ -51,11 +58,14 @@ class DynamicsOptions:
     init: str = "teacher"
     init_scale: float = 1.0
     learning_rate: float | None = None
+    test_rows: int = 0
+    progress: Callable[[DynamicsProgress], None] | None = None
 
     def __post_init__(self) -> None:
         check_positive(self.init_scale, "init_scale", *SCALES)
         if self.learning_rate is not None:
             check_positive(self.learning_rate, "learning_rate")
+        check_count(self.test_rows, "test_rows", least=0)
 
 
 class _Keywords(TypedDict, total=False):
@@ -150,15 +160,15 @@ def dynamics(
         width, teacher_width, strength, options.activation or ACTIVATION, options.init_scale, iterations,
         options.learning_rate, seed,
     )  # fmt: skip
-    _check_sweep(sweep)
+    _check_sweep(sweep, options)
     check_directory(out, folders=("figures",))
-    data = signed_rows(X, y, label=label, rows=rows, seed=seed)
-    x, signs = data.X.astype(np.float64), data.y.astype(np.float64)
-    with status_progress("predicting and simulating"):
+    data = signed_rows(X, y, label=label, rows=rows, seed=seed, test_rows=options.test_rows).in_double_precision()
+    with status_progress("predicting and simulating") as show:
         if sweep is None:
-            result = compare_dynamics(x, signs, student, options.init)
+            progress = options.progress or (lambda state: show(state.sentence))
+            result = compare_dynamics(data, student, options.init, progress)
         else:
-            result = _run_sweep(x, signs, sweep, student, options.activation)
+            result = _run_sweep(data.X, data.y, sweep, student, options.activation)
     if out is not None:
         from softlabel.report.drawing import draw
 
@@ -167,10 +177,12 @@ def dynamics(
     return result
 
 
-def _check_sweep(sweep: Mapping[SweepName, Sequence[float]] | None) -> None:
+def _check_sweep(sweep: Mapping[SweepName, Sequence[float]] | None, options: DynamicsOptions) -> None:
     """Raise unless one known quantity is varied, with values that it can have."""
     if sweep is None:
         return
+    require(options.test_rows == 0, f"test_rows must be 0 with a sweep, got {options.test_rows}; use no sweep")
+    require(options.progress is None, "a sweep does not call `progress`; leave it out")
     names = " and ".join(f"`{name}`" for name in sweep)
     require(len(sweep) == 1, f"a sweep varies one quantity, got {names or 'none'}: choose one")
     ((name, values),) = sweep.items()

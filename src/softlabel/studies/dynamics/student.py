@@ -1,7 +1,7 @@
 """The student of `dynamics`: its settings, its teacher, and its training beside the prediction of the kernel regime."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,12 +29,25 @@ RECORDS = 40
 SCALES = (1e-6, 1e6)  # range of the standard deviation of initial weights
 
 
+TestRows = tuple[np.ndarray, np.ndarray]
+StepProgress = Callable[[int], None]
+
+
+class Forecast(NamedTuple):
+    """The predicted outputs of a student at the steps that are recorded, on its rows and on test rows."""
+
+    dynamics: Dynamics
+    learning_rate: float
+    steps: list[int]
+    predicted: np.ndarray
+    test_predicted: np.ndarray | None
+
+
 class Simulation(NamedTuple):
     """A prediction, the training of the same student, and how far they are apart, relative to ‖f(0) − y‖."""
 
     dynamics: Dynamics
     run: PrivilegedRun
-    learning_rate: float
     predicted: np.ndarray
     deviation: float
 
@@ -67,23 +80,36 @@ class StudentSettings:
         """The seeds over which a sweep averages."""
         return range(self.seed, self.seed + SEEDS)
 
-    def teacher(self, x: np.ndarray, y: np.ndarray, seed: int) -> TwoLayer:
+    @property
+    def record_every(self) -> int:
+        """Number of steps between records."""
+        return max(1, self.iterations // RECORDS)
+
+    def teacher(self, x: np.ndarray, y: np.ndarray, seed: int, progress: StepProgress | None = None) -> TwoLayer:
         """A teacher trained on the labels only."""
         check_units(self.teacher_width, x, "teacher_width")
         hidden, output = draw_privileged_init(self.teacher_width, x.shape[1], self.init_scale, seed)
         teacher = PrivilegedStudent(hidden, output, activation=self.activation, name="teacher")
         learning_rate = SHARE * kernel_dynamics(kernel_problem(teacher, x, y), vectors=20).max_learning_rate
-        return train_privileged(x, y, [teacher], iterations=self.iterations, learning_rate=learning_rate)[0].network
+        (run,) = train_privileged(
+            x, y, [teacher], iterations=self.iterations, learning_rate=learning_rate, record_every=self.record_every,
+            progress=progress,
+        )  # fmt: skip
+        return run.network
 
-    def informed(self, x: np.ndarray, y: np.ndarray, seed: int) -> PrivilegedStudent:
+    def informed(
+        self, x: np.ndarray, y: np.ndarray, seed: int, progress: StepProgress | None = None
+    ) -> PrivilegedStudent:
         """A student initialized with units of a teacher trained on the labels, with their outputs as knowledge."""
-        hidden, output = select_units(self.teacher(x, y, seed), self.width, seed)
+        hidden, output = select_units(self.teacher(x, y, seed, progress), self.width, seed)
         known = unit_outputs(hidden, x, self.activation)
         return PrivilegedStudent(hidden, output, self.strength, known, self.activation)
 
-    def simulate(self, student: PrivilegedStudent, x: np.ndarray, y: np.ndarray) -> Simulation:
-        """Predict the training of a student, and train it."""
-        dynamics = kernel_dynamics(kernel_problem(student, x, y))
+    def predict(
+        self, student: PrivilegedStudent, x: np.ndarray, y: np.ndarray, test: TestRows | None = None
+    ) -> Forecast:
+        """Predict the training of a student; a learning rate with which it would diverge is refused."""
+        dynamics = kernel_dynamics(kernel_problem(student, x, y, unseen=None if test is None else test[0]))
         largest = max_learning_rate([dynamics])
         learning_rate = self.learning_rate or SHARE * largest
         require(
@@ -91,21 +117,43 @@ class StudentSettings:
             f"learning_rate must be below 2/λ_max = {largest:.4g}, otherwise gradient descent diverges; got "
             f"{learning_rate:.4g}",
         )
+        steps = sorted({*range(0, self.iterations, self.record_every), self.iterations})
+        predicted = np.stack([dynamics.descent(step, learning_rate) for step in steps])
+        unseen = None if test is None else np.stack([dynamics.descent(k, learning_rate, unseen=True) for k in steps])
+        return Forecast(dynamics, learning_rate, steps, predicted, unseen)
+
+    def train(
+        self,
+        student: PrivilegedStudent,
+        x: np.ndarray,
+        y: np.ndarray,
+        forecast: Forecast,
+        test: TestRows | None = None,
+        progress: StepProgress | None = None,
+    ) -> tuple[PrivilegedRun, float]:
+        """Train a student; returns the run, and how far it is from its prediction, relative to ‖f(0) − y‖."""
         (run,) = train_privileged(
             x,
             y,
             [student],
             iterations=self.iterations,
-            learning_rate=learning_rate,
-            record_every=max(1, self.iterations // RECORDS),
+            learning_rate=forecast.learning_rate,
+            record_every=self.record_every,
+            test=test,
             keep_outputs=True,
             precision="float64",
+            progress=progress,
         )
-        predicted = np.stack([dynamics.descent(iteration, learning_rate) for iteration in run.steps])
         assert run.outputs is not None
-        deviation = float(np.linalg.norm(predicted - run.outputs, axis=1).max())
+        deviation = float(np.linalg.norm(forecast.predicted - run.outputs, axis=1).max())
         initial = float(np.linalg.norm(run.outputs[0] - y))
-        return Simulation(dynamics, run, learning_rate, predicted, deviation / initial)
+        return run, deviation / initial
+
+    def simulate(self, student: PrivilegedStudent, x: np.ndarray, y: np.ndarray) -> Simulation:
+        """Predict the training of a student, and train it."""
+        forecast = self.predict(student, x, y)
+        run, deviation = self.train(student, x, y, forecast)
+        return Simulation(forecast.dynamics, run, forecast.predicted, deviation)
 
 
 def max_learning_rate(predictions: Iterable[Dynamics]) -> float:

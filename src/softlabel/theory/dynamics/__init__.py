@@ -12,7 +12,7 @@ from softlabel.theory.dynamics.prediction import (
     kernel_dynamics,
     pole_density,
 )
-from softlabel.theory.dynamics.problem import KernelProblem
+from softlabel.theory.dynamics.problem import KernelProblem, UnseenRows
 from softlabel.theory.dynamics.tradeoff import Trade, strength_tradeoff
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "KernelProblem",
     "MeanDeviation",
     "Trade",
+    "UnseenRows",
     "all_poles",
     "check_assumptions",
     "corrected_expansion",

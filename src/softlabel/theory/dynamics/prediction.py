@@ -38,6 +38,8 @@ class Dynamics:
         Movement of f along each pole: f(t) = f(0) + Σ_j ψ_t(p_j) modes_j.
     remainder : float
         Relative size of the next Lanczos vector; 0 if the Krylov space is exhausted and f(t) is exact.
+    unseen_modes : numpy.ndarray of shape (j, t) or None
+        Movement of f along each pole on the unseen rows of the problem, if it has any.
 
     Examples
     --------
@@ -55,29 +57,41 @@ class Dynamics:
     poles: np.ndarray
     modes: np.ndarray
     remainder: float
+    unseen_modes: np.ndarray | None = None
 
-    def __call__(self, times: float | Sequence[float] | None = None) -> np.ndarray:
-        """Outputs at these times: (n,) for one time, (times, n) for several; None is the limit t → ∞."""
+    def __call__(self, times: float | Sequence[float] | None = None, *, unseen: bool = False) -> np.ndarray:
+        """Outputs at these times: (n,) for one time, (times, n) for several; None is the limit t → ∞.
+
+        With `unseen`, outputs on the unseen rows of the problem in place of those on its training rows.
+        """
         if times is None:
-            return self._at(lambda p: 1 / p)
+            return self._at(lambda p: 1 / p, unseen)
         if np.ndim(times) == 0:
             time = float(times)  # type: ignore[arg-type]
             require(time >= 0, f"`time` must be ≥ 0, got {time}")
-            return self._at(lambda p: -np.expm1(-p * time) / p)
-        return np.stack([self(time) for time in times])  # type: ignore[union-attr]
+            return self._at(lambda p: -np.expm1(-p * time) / p, unseen)
+        return np.stack([self(time, unseen=unseen) for time in times])  # type: ignore[union-attr]
 
-    def descent(self, iterations: int, learning_rate: float) -> np.ndarray:
-        """Outputs (n,) after this many iterations of gradient descent on half the loss."""
+    def descent(self, iterations: int, learning_rate: float, *, unseen: bool = False) -> np.ndarray:
+        """Outputs (n,), or on the unseen rows (t,), after this many iterations of gradient descent on half the loss."""
         require(iterations >= 0, f"`iterations` must be ≥ 0, got {iterations}")
         require(learning_rate > 0, f"`learning_rate` must be positive, got {learning_rate}")
-        return self._at(lambda p: (1 - (1 - learning_rate * p) ** iterations) / p)
+        return self._at(lambda p: _descended(p, iterations, learning_rate), unseen)
 
-    def _at(self, weight: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    def _at(self, weight: Callable[[np.ndarray], np.ndarray], unseen: bool) -> np.ndarray:
+        initial = (self.problem.unseen_initial if unseen else self.problem.initial).numpy()
+        modes = self.unseen_modes if unseen else self.modes
         moving = self.poles > BREAKDOWN * max(self.poles.max(), 1e-300)
-        initial = self.problem.initial.numpy()
-        if not moving.any():
+        if modes is None or not moving.any():
             return initial.copy()
-        return initial + weight(self.poles[moving]) @ self.modes[moving]
+        return initial + weight(self.poles[moving]) @ modes[moving]
+
+    def movement(self, iterations: int, learning_rate: float) -> np.ndarray:
+        """(j,) length of the movement of f along each pole after this many iterations of gradient descent."""
+        moving = self.poles > 0
+        weights = np.zeros(len(self.poles))
+        weights[moving] = np.abs(_descended(self.poles[moving], iterations, learning_rate))
+        return weights * np.linalg.norm(self.modes, axis=1)
 
     @property
     def max_learning_rate(self) -> float:
@@ -102,6 +116,11 @@ class Dynamics:
             f"<Dynamics: {self.problem.units} units, {self.problem.n} examples, λ = {self.problem.strength:g}, "
             f"{len(self.poles)} poles up to {self.poles.max():.4g}>"
         )
+
+
+def _descended(poles: np.ndarray, iterations: int, learning_rate: float) -> np.ndarray:
+    """ψ of gradient descent for positive poles."""
+    return (1 - (1 - learning_rate * poles) ** iterations) / poles
 
 
 def kernel_dynamics(problem: KernelProblem, vectors: int | None = None) -> Dynamics:
@@ -146,8 +165,10 @@ def kernel_dynamics(problem: KernelProblem, vectors: int | None = None) -> Dynam
         return Dynamics(problem, np.zeros(1), np.zeros((1, problem.n)), 0.0)
     space = lanczos(problem.compressed(), b / size, vectors)
     poles, rows = eigh_tridiagonal(space.diagonal, space.off)
-    modes = (size * rows[0])[:, None] * (rows.T @ space.moved)
-    return Dynamics(problem, np.maximum(poles, 0.0), modes, space.remainder)
+    weights = (size * rows[0])[:, None]
+    unseen_modes = None if space.unseen_moved is None else weights * (rows.T @ space.unseen_moved)
+    modes = weights * (rows.T @ space.moved)
+    return Dynamics(problem, np.maximum(poles, 0.0), modes, space.remainder, unseen_modes)
 
 
 def exact_dynamics(problem: KernelProblem) -> Dynamics:
@@ -157,7 +178,11 @@ def exact_dynamics(problem: KernelProblem) -> Dynamics:
     weights = vectors.t() @ b
     tables = vectors.t().reshape(-1, problem.units, problem.n)
     moved = torch.stack([problem.mix @ problem.gram(problem.coupled(table)) for table in tables])
-    return Dynamics(problem, poles.clamp_min(0).numpy(), (weights[:, None] * moved).numpy(), 0.0)
+    unseen_modes = None
+    if problem.unseen is not None:
+        unseen_moved = torch.stack([problem.unseen_movement(problem.coupled(table)) for table in tables])
+        unseen_modes = (weights[:, None] * unseen_moved).numpy()
+    return Dynamics(problem, poles.clamp_min(0).numpy(), (weights[:, None] * moved).numpy(), 0.0, unseen_modes)
 
 
 def all_poles(problem: KernelProblem) -> np.ndarray:
@@ -198,23 +223,30 @@ def pole_density(
 
 @dataclass(frozen=True, eq=False)
 class Krylov:
-    """A in a Krylov space: its tridiagonal matrix, and the movement of f (j, n) by D S^½ of each basis vector."""
+    """A in a Krylov space: its tridiagonal matrix, and the movement of f (j, n) by D S^½ of each basis vector.
+
+    `unseen_moved` is this movement on the unseen rows (j, t), if the problem has any.
+    """
 
     diagonal: np.ndarray
     off: np.ndarray
     moved: np.ndarray
     remainder: float
+    unseen_moved: np.ndarray | None
 
 
 def lanczos(problem: KernelProblem, q: Tensor, vectors: int) -> Krylov:
     """The Krylov space of the unit vector q (m, n), fully reorthogonalized; smaller where it is exhausted."""
     count = min(vectors, problem.units * problem.n)
     basis = torch.empty(count, problem.units * problem.n, dtype=q.dtype)
-    moved, diagonal, off = [], [], []
+    moved, unseen_moved, diagonal, off = [], [], [], []
     for j in range(count):
         basis[j] = q.reshape(-1)
-        pulled = problem.gram(problem.coupled(q))
+        coupled = problem.coupled(q)
+        pulled = problem.gram(coupled)
         moved.append(problem.mix @ pulled)
+        if problem.unseen is not None:
+            unseen_moved.append(problem.unseen_movement(coupled))
         w = problem.coupled(pulled).reshape(-1)
         diagonal.append(float(w @ basis[j]))
         for _ in range(2):  # two passes are enough
@@ -224,4 +256,5 @@ def lanczos(problem: KernelProblem, q: Tensor, vectors: int) -> Krylov:
             break
         q = (w / off[-1]).reshape(problem.units, problem.n)
     remainder = off[-1] / max(abs(diagonal[0]), 1e-300)
-    return Krylov(np.array(diagonal), np.array(off[:-1]), torch.stack(moved).numpy(), remainder)
+    unseen = torch.stack(unseen_moved).numpy() if unseen_moved else None
+    return Krylov(np.array(diagonal), np.array(off[:-1]), torch.stack(moved).numpy(), remainder, unseen)

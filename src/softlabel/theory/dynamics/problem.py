@@ -22,9 +22,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softlabel.errors import require
+from softlabel.errors import InputError, require
 
 LARGEST_DENSE = 6000  # largest number of unknowns mn of a dense eigenproblem
+
+
+@dataclass(frozen=True, eq=False)
+class UnseenRows:
+    """Rows on which a student is not trained, and on which its outputs are predicted as well.
+
+    x           (t, d) inputs
+    features    (m, t) initial outputs of the hidden units
+    slopes      (m, t) σ'(x w_k(0))
+    """
+
+    x: Tensor
+    features: Tensor
+    slopes: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +63,8 @@ class KernelProblem:
         Labels.
     strength : float
         λ from 0 to ∞ (math.inf).
+    unseen : UnseenRows or None
+        Rows beside the training rows on which outputs are predicted.
 
     Examples
     --------
@@ -66,6 +82,7 @@ class KernelProblem:
     privileged: Tensor
     y: Tensor
     strength: float
+    unseen: UnseenRows | None = None
 
     @classmethod
     def from_arrays(
@@ -89,7 +106,7 @@ class KernelProblem:
             require(bool(torch.isfinite(tensors[name]).all()), f"`{name}` must be finite")
         require(strength >= 0, f"`strength` λ must be ≥ 0 (math.inf for privileged knowledge alone), got {strength}")
         require(bool((tensors["output"] != 0).any()), "`output` weights must not all be 0")
-        return cls(**tensors, strength=float(strength))
+        return cls(**tensors, strength=float(strength), unseen=None)
 
     @property
     def n(self) -> int:
@@ -120,6 +137,17 @@ class KernelProblem:
         return self.mix @ self.features
 
     @cached_property
+    def unseen_initial(self) -> Tensor:
+        """(t,) f(0) on the unseen rows."""
+        return self.mix @ self._unseen.features
+
+    @property
+    def _unseen(self) -> UnseenRows:
+        if self.unseen is None:
+            raise InputError("outputs on unseen rows need a problem with `unseen` rows")
+        return self.unseen
+
+    @cached_property
     def residual(self) -> Tensor:
         """(m, n) r(0)."""
         away = self.privileged - self.features
@@ -131,11 +159,19 @@ class KernelProblem:
         """An equivalent problem with at most as many inputs as examples: only XXᵀ matters."""
         if self.x.shape[1] <= self.n:
             return self
-        return replace(self, x=torch.linalg.qr(self.x.t(), mode="r")[1].t().contiguous())
+        if self.unseen is None:
+            return replace(self, x=torch.linalg.qr(self.x.t(), mode="r")[1].t().contiguous())
+        basis, small = torch.linalg.qr(self.x.t())
+        return replace(self, x=small.t().contiguous(), unseen=replace(self.unseen, x=self.unseen.x @ basis))
 
     def gram(self, v: Tensor) -> Tensor:
         """D v for a table v (m, n)."""
         return self.slopes * ((self.slopes * v) @ self.x @ self.x.t())
+
+    def unseen_movement(self, v: Tensor) -> Tensor:
+        """(t,) movement of f on the unseen rows where the hidden weights of unit k move by Xᵀ(s_k∘v_k)."""
+        rows = self._unseen
+        return self.mix @ (rows.slopes * ((self.slopes * v) @ self.x @ rows.x.t()))
 
     def coupled(self, v: Tensor, power: float = 0.5) -> Tensor:
         """S^power v; negative powers are those of the pseudo-inverse."""
