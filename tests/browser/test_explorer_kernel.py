@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import softlabel as sl
-from softlabel.app.panels.kernel_work import TEST_ROWS
+from softlabel.app.work.kernel import TEST_ROWS
 from tests.browser.explorer import open_panel, watched_tab
 
 SMALL = "/kernel?rows=20&width=5&iterations=50"

@@ -3,10 +3,12 @@
 
 import sklearn.datasets
 
-import softlabel.app.run_work
+import softlabel.app.work.kernel
 import softlabel.app.work.live
+import softlabel.app.work.margin
 import softlabel.app.work.questions
+import softlabel.app.work.runs
 import softlabel.data
 import softlabel.networks
 import softlabel.studies
-from softlabel import dynamics, verdict
+from softlabel import dynamics, plan, verdict

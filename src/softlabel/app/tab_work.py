@@ -43,6 +43,11 @@ class TabWork:
         self._due = self._requested + after
         self._timer.activate()
 
+    def say(self, word: str) -> None:
+        """Send a word to the process: pause, resume or stop."""
+        if self._child is not None:
+            self._child.say(word)
+
     def stop(self) -> None:
         """End the process, and forget the request."""
         self._number += 1

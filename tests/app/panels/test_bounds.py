@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import softlabel as sl
 from softlabel.app.links import query_of, settings_from
 from softlabel.app.panels.bounds import POINTS, STEPS, BoundsPage, BoundsSettings
-from softlabel.app.panels.bounds_margin import certify
 from softlabel.app.state import Explorer
+from softlabel.app.work.margin import certify
 from softlabel.cli.main import app
 from softlabel.report.bounds_chart import neurons
 from softlabel.report.bounds_tables import requirement_table

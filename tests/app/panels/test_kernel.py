@@ -19,7 +19,7 @@ from softlabel.app.panels.kernel_settings import (
     WIDTHS,
     KernelSettings,
 )
-from softlabel.app.panels.kernel_work import TEST_ROWS, predict_and_simulate, view_of
+from softlabel.app.work.kernel import TEST_ROWS, predict_and_simulate, view_of
 from softlabel.cli.main import run
 from softlabel.errors import InputError
 from softlabel.networks.activations import ACTIVATIONS as ALL_ACTIVATIONS

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import softlabel as sl
-from softlabel.app import run_files, run_work
+from softlabel.app import run_files
 from softlabel.app.children import Child
 from softlabel.app.guard import Guard
 from softlabel.app.panels.runs_parts import flat
+from softlabel.app.work import runs as run_work
 from softlabel.report.charts import Chart, Panel, Series
 from softlabel.report.page import Page, Table
 from tests.app.test_guard import ADDRESS, HOST, answer
@@ -174,6 +175,6 @@ def test_the_export_is_the_table_of_the_library(tmp_path):
 
 def test_the_processes_do_not_load_the_web_framework():
     """It would take each of them seconds."""
-    code = "import softlabel.app.run_work, sys; print('nicegui' in sys.modules, 'fastapi' in sys.modules)"
+    code = "import softlabel.app.work.runs, sys; print('nicegui' in sys.modules, 'fastapi' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]

@@ -11,10 +11,10 @@ from nicegui.events import UploadEventArguments
 from pydantic import ValidationError
 
 from softlabel import ColumnPreview, TablePreview
-from softlabel.app.panels.runs_reader import RunReader
 from softlabel.app.questions import AskedQuestion, stored_name
 from softlabel.app.server import LARGEST_UPLOAD
 from softlabel.app.state import Explorer
+from softlabel.app.tab_work import TabWork
 from softlabel.app.widgets import busy, choice, plain_table, problem, remark, text
 from softlabel.app.work.questions import Question, look_at_columns, look_at_table
 from softlabel.errors import counted, few
@@ -45,7 +45,8 @@ class QuestionForm:
         self.teacher: Path | None = None
         self.name, self.teacher_name = "", ""
         self.table: TablePreview | None = None
-        self.reader: RunReader | None = None
+        self.table_work = TabWork(explorer, self._show_table)
+        self.column_work = TabWork(explorer, self._show_columns)
         ui.context.client.on_delete(self._delete)
         with ui.element("div").classes("panel"):
             text("h2", "1. Your table").classes("first-title")
@@ -73,14 +74,8 @@ class QuestionForm:
         self.data, self.name, self.table = await self._take(event), event.file.name, None
         with self.looks, busy("Looking at the table …"):
             pass
-        with self.looks:
-            self._read(self._show_table, look_at_table, self.data)
-
-    def _read(self, handle: Callable[[str, Any], None], work: Any, *arguments: Any) -> None:
-        """Look at the table in a process, in place of an earlier look."""
-        if self.reader is not None:
-            self.reader.close()
-        self.reader = RunReader(self.explorer, handle, work, *arguments)
+        self.column_work.stop()
+        self.table_work.request(look_at_table, self.data)
 
     def _show_table(self, kind: str, content: Any) -> None:
         if kind == "table":
@@ -141,8 +136,7 @@ class QuestionForm:
         self.classes.clear()
         with self.classes, busy("Looking at the columns …"):
             pass
-        with self.classes:
-            self._read(self._show_columns, look_at_columns, self.data, self.names[self.label.value])
+        self.column_work.request(look_at_columns, self.data, self.names[self.label.value])
 
     def _show_columns(self, kind: str, content: Any) -> None:
         if kind == "columns":

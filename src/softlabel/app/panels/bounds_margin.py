@@ -1,33 +1,16 @@
 """The margin of a data set, certified in a process of its own, for the panel of the bounds."""
 
 import shlex
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from nicegui import ui
 
-import softlabel as sl
-from softlabel.app.children import Child, Line
 from softlabel.app.state import Explorer
+from softlabel.app.tab_work import TabWork
 from softlabel.app.widgets import busy, command, problem, sentence, show_in, text
+from softlabel.app.work.margin import certify
 from softlabel.data import CATALOGUE
-
-
-def certify(line: Line, name: str, rows: int | None) -> None:
-    """The work of the process: the margin of a named data set, and the numbers that the bounds take from it."""
-
-    def report(at: sl.MarginProgress) -> None:
-        line.send("progress", f"γ* lies in [{at.lower:.4g}, {at.upper:.4g}] so far: {at.stage}")
-
-    result = sl.margin(name, rows=rows, options=sl.MarginOptions(progress=report))
-    interval = (
-        f"γ* of {name} lies in [{result.lower:.4g}, {result.upper:.4g}] with confidence {result.confidence:.0%}; its "
-        f"teacher has a margin of at least {result.teacher_lower:.4g}."
-    )
-    line.send("interval", interval)
-    inputs = result.bounds().inputs
-    line.send("numbers", {key: inputs[key] for key in ("gamma", "n", "c")})
 
 
 class MarginOfData:
@@ -37,8 +20,8 @@ class MarginOfData:
     """
 
     def __init__(self, explorer: Explorer, use: Callable[[Mapping[str, Any]], None]) -> None:
-        self.explorer, self.use = explorer, use
-        self.child: Child | None = None
+        self.use = use
+        self.work = TabWork(explorer, self._handle, self._show_time)
 
     def build(self) -> None:
         """The choice of the data, the buttons, and the place of the answer."""
@@ -55,47 +38,33 @@ class MarginOfData:
             self.cancel_button.set_visibility(False)
             self.progress = ui.element("div")
             self.answer = ui.element("div").props("aria-live=polite")
-        self.timer = ui.timer(0.2, self.poll, active=False)
-        ui.context.client.on_delete(self.close)
 
     def start(self) -> None:
         """Begin the search in a process of its own."""
-        self.close()
         name, rows = self.data.value, None if self.rows.value is None else max(2, int(self.rows.value))
         self.command = shlex.join(["softlabel", "margin", name, *([] if rows is None else ["--rows", str(rows)])])
-        self.child = self.explorer.children.start(certify, name, rows)
-        self.began, self.stage = time.monotonic(), "The data are loaded"
+        self.work.request(certify, name, rows)
+        self.stage = "The data are loaded"
         self.answer.clear()
         with self.progress, busy(""):
             self.status = text("span", "")
         self._working(True)
-        self.poll()
 
     def cancel(self) -> None:
         """End the search."""
-        self.close()
+        self.work.stop()
         self._working(False)
         with self.answer:
             sentence("Canceled; the numbers have not changed.")
 
-    def close(self) -> None:
-        """End the process, if there is one."""
-        if self.child is not None:
-            self.child.close()
-            self.child = None
+    def _show_time(self, seconds: float) -> None:
+        show_in(self.status, f"{self.stage} ({seconds:.0f} s)")
 
-    def poll(self) -> None:
-        """Show what the process has sent."""
-        if self.child is None:
-            return
-        for kind, content in self.child.messages():
-            with self.answer:
-                self._receive(kind, content)
-        if self.child.ended:
-            self.child = None
+    def _handle(self, kind: str, content: Any) -> None:
+        with self.answer:
+            self._receive(kind, content)
+        if kind in ("done", "error", "lost"):
             self._working(False)
-        else:
-            show_in(self.status, f"{self.stage} ({time.monotonic() - self.began:.0f} s)")
 
     def _receive(self, kind: str, content: Any) -> None:
         if kind == "progress":
@@ -115,7 +84,6 @@ class MarginOfData:
             self.progress.clear()
         self.start_button.set_enabled(not working)
         self.cancel_button.set_visibility(working)
-        self.timer.active = working
 
 
 def _about(name: str) -> str:

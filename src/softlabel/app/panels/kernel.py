@@ -18,7 +18,6 @@ from softlabel.app.panels.kernel_settings import (
     WIDTHS,
     KernelSettings,
 )
-from softlabel.app.panels.kernel_work import KernelView, predict_and_simulate
 from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
 from softlabel.app.tab_work import TabWork
@@ -35,6 +34,7 @@ from softlabel.app.widgets import (
     slider,
     text,
 )
+from softlabel.app.work.kernel import KernelView, predict_and_simulate
 
 PATH = "/kernel"
 QUIET = 0.15  # seconds without a change before the work begins

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from softlabel.app.links import LinkSettings
-from softlabel.app.panels.kernel_work import TEST_ROWS
+from softlabel.app.work.kernel import TEST_ROWS
 
 DATA = {
     "digits": "digits (64 inputs)",

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nicegui import run, ui
+from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
-from softlabel.app.children import Child
 from softlabel.app.links import query_of, settings_from
 from softlabel.app.panels.live_charts import curve_panels, plane_figure
 from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
+from softlabel.app.tab_work import TabWork
 from softlabel.app.widgets import (
     chart,
     choice,
@@ -55,16 +55,15 @@ class LiveTraining:
 
     def __init__(self, explorer: Explorer, settings: LiveSettings) -> None:
         self.explorer, self.settings = explorer, settings
-        self.child: Child | None = None
-        self.trainings = 0  # so that one that was ended before its process had started is noticed
         self.shown = settings  # what the training that is shown was started with
         self.start: LiveStart | None = None
         self.frames: list[LiveFrame] = []
+        self.drawn = 0  # frames that are shown
         self.state = "idle"
         self.view: LiveView | None = None
         self._build()
-        ui.timer(REDRAW, self.look)
-        ui.context.client.on_delete(self.close)
+        self.work = TabWork(explorer, self._receive)
+        ui.timer(REDRAW, self.draw)
 
     def _build(self) -> None:
         with ui.element("div").classes("sides"):
@@ -126,60 +125,48 @@ class LiveTraining:
         with self.repeat:
             command(*self.settings.commands().values())
 
-    async def begin(self) -> None:
+    def begin(self) -> None:
         """Start a training with the present settings, in place of the one that is shown."""
-        self.close()
         self.shown, self.start, self.frames, self.view = self.settings, None, [], None
+        self.drawn = 0
         self._show_state("busy", "Starting …")
-        number = self.trainings
-        child = await run.io_bound(self.explorer.children.start, train_live, self.settings)
-        if number == self.trainings:
-            self.child = child
-        elif child is not None:
-            child.close()
+        self.work.request(train_live, self.settings)
 
     def pause(self) -> None:
         """Pause the training, or go on."""
-        if self.child is None:
-            return
-        self.child.say("resume" if self.state == "paused" else "pause")
         if self.state == "paused":
+            self.work.say("resume")
             self._show_state("training", "Training")
         else:
+            self.work.say("pause")
             self._show_state("paused", "Paused")
 
     def stop(self) -> None:
         """End the training; what it has shown stays."""
-        self.close()
+        self.work.stop()
         self._show_state("stopped", "Stopped")
 
-    def close(self) -> None:
-        """End the process of the training."""
-        self.trainings += 1
-        if self.child is not None:
-            self.child.close()
-            self.child = None
+    def _receive(self, kind: str, content: Any) -> None:
+        """Take a message of the training."""
+        if kind == "busy":
+            self._show_state("busy", content)
+        elif kind == "start":
+            self.start = content
+            self._show_state("training", "Training")
+        elif kind == "frame":
+            self.frames.append(content)
+        elif kind == "done":
+            self.draw()
+            self._show_state("finished", "Finished")
+        else:
+            self._show_state("failed", "The training ended with an error")
+            with self.result:
+                problem(content)
 
-    def look(self) -> None:
-        """Show what has arrived from the training since the last look."""
-        if self.child is None:
-            return
-        before = len(self.frames)
-        for kind, content in self.child.messages():
-            if kind == "busy":
-                self._show_state("busy", content)
-            elif kind == "start":
-                self.start = content
-                self._show_state("training", "Training")
-            elif kind == "frame":
-                self.frames.append(content)
-            elif kind == "done":
-                self._show_state("finished", "Finished")
-            else:
-                self._show_state("failed", "The training ended with an error")
-                with self.result:
-                    problem(content)
-        if len(self.frames) > before:
+    def draw(self) -> None:
+        """Show the frames that have arrived since the last look."""
+        if len(self.frames) > self.drawn:
+            self.drawn = len(self.frames)
             self._show_frames()
 
     def _show_state(self, state: str, words: str) -> None:

@@ -15,9 +15,9 @@ from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.panels.runs_list import RunList, Status
 from softlabel.app.panels.runs_parts import show_differences
 from softlabel.app.panels.runs_view import RunView
-from softlabel.app.run_work import ListedRun
 from softlabel.app.state import Explorer
 from softlabel.app.widgets import empty, problem, remark, shared_link
+from softlabel.app.work.runs import ListedRun
 from softlabel.errors import short
 
 PATH = "/runs"

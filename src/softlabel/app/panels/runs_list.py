@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args
 
 from nicegui import ui
 
-from softlabel.app.panels.runs_reader import RunReader
-from softlabel.app.run_work import MOST_RUNS, ListedRun, watch_runs
 from softlabel.app.state import Explorer
+from softlabel.app.tab_work import TabWork
 from softlabel.app.widgets import problem, remark, text
+from softlabel.app.work.runs import MOST_RUNS, ListedRun, watch_runs
 from softlabel.errors import counted
 from softlabel.printable import printable
 
@@ -44,7 +44,7 @@ class RunList:
         self._page, self._listed = 0, False
         self._chosen: tuple[str, ...] = ()
         self._build()
-        RunReader(explorer, self._handle, watch_runs, explorer.runs)
+        TabWork(explorer, self._handle).request(watch_runs, explorer.runs)
 
     def mark(self, *names: str) -> None:
         """Mark the runs that are shown."""

@@ -10,8 +10,8 @@ from nicegui import ui
 import softlabel as sl
 from softlabel.app import widgets
 from softlabel.app.panels.runs_list import TONES
-from softlabel.app.run_work import MOST_ROWS
 from softlabel.app.widgets import text
+from softlabel.app.work.runs import MOST_ROWS
 from softlabel.errors import counted, short
 from softlabel.printable import printable
 from softlabel.report.page import Page

@@ -11,10 +11,10 @@ import softlabel as sl
 from softlabel.app import widgets
 from softlabel.app.panels.runs_list import when
 from softlabel.app.panels.runs_parts import RunDetails, show_page, show_status
-from softlabel.app.panels.runs_reader import RunReader
-from softlabel.app.run_work import export_run, show_run
 from softlabel.app.state import Explorer
+from softlabel.app.tab_work import TabWork
 from softlabel.app.widgets import text
+from softlabel.app.work.runs import export_run, show_run
 from softlabel.errors import counted, short
 from softlabel.printable import printable
 
@@ -55,23 +55,25 @@ class RunView:
             with self._result, widgets.busy("Reading the run …"):
                 pass
             self._details = RunDetails(self._run_dir) if alone else None
-            self._reader = self._start()
+            self._reading = TabWork(explorer, self._handle)
+            self._exporting = TabWork(explorer, self._handle_export)
+        self._read()
 
     def close(self) -> None:
-        """End its process."""
-        self._reader.close()
+        """End its processes."""
+        self._reading.stop()
+        self._exporting.stop()
 
     def refresh(self) -> None:
         """Read the run again, as soon as it has been read."""
-        if not self._reader.ended:
+        if self._reading.busy:
             self._again = True
-            return
-        with self._root:
-            self._reader = self._start()
+        else:
+            self._read()
 
-    def _start(self) -> RunReader:
+    def _read(self) -> None:
         self._again = False
-        return RunReader(self._explorer, self._handle, show_run, self._run_dir)
+        self._reading.request(show_run, self._run_dir)
 
     def _handle(self, kind: str, content: Any) -> None:
         if kind == "state":
@@ -134,17 +136,15 @@ class RunView:
 
     def _download(self) -> None:
         self._export.props("loading")
-        name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in Path(self.name).name) or "run"
+        self._exporting.request(export_run, self._run_dir)
 
-        def handle(kind: str, content: Any) -> None:
-            if kind == "csv":
-                ui.download(content, f"{name.strip('.') or 'run'}-cells.csv", "text/csv")
-            elif kind in ("error", "lost"):
-                ui.notify(printable(content), type="negative", multi_line=True, close_button="Close")
-            self._export.props(remove="loading")
-
-        with self._root:
-            RunReader(self._explorer, handle, export_run, self._run_dir)
+    def _handle_export(self, kind: str, content: Any) -> None:
+        if kind == "csv":
+            name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in Path(self.name).name)
+            ui.download(content, f"{name.strip('.') or 'run'}-cells.csv", "text/csv")
+        elif kind in ("error", "lost"):
+            ui.notify(printable(content), type="negative", multi_line=True, close_button="Close")
+        self._export.props(remove="loading")
 
     def _show_progress(self, progress: sl.Progress | None) -> None:
         self._progress_place.set_visibility(progress is not None)
