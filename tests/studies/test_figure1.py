@@ -126,7 +126,8 @@ def invented(
     teacher     accuracy of the teacher; that of a student with hard labels is 0.7
     teachers    ways to train the teacher that were compared
     """
-    settings = small(families=families, levels=(0.0, 0.1, 0.2), runs=len(gaps), teachers=teachers)
+    levels = (0.0, 0.1, 0.2)[: len(gaps[0])]
+    settings = small(families=families, levels=levels, runs=len(gaps), teachers=teachers)
     results = StageResults()
     for bundle in teacher_bundles(settings, results):
         for cell in bundle.cells:
@@ -159,6 +160,13 @@ def test_the_slope_is_estimated_and_judged(slope, verdict):
     assert family.parts["learned"] == family.slope
     assert family.parts["at chance"].mean == 0
     assert len(family.levels[0].per_seed["accuracy"]["soft"]) == 6
+
+
+def test_nothing_is_drawn_between_two_levels():
+    for levels, marks in ((2, True), (3, False)):
+        page = invented(np.full((6, levels), 1.0)).page()
+        assert page.picture is not None
+        assert {series.marks for panel in page.picture.panels for series in panel.series} == {marks}
 
 
 def test_students_that_never_left_chance_are_told_apart():

@@ -131,4 +131,7 @@ def test_settings_that_make_no_sense():
         small(early=20)
     with pytest.raises(ValidationError, match="must not exceed `teacher_width`"):
         small(student_width=9)
+    for changes in ({"rows": 30, "top": 30}, {"rows": 30, "landmarks": 31}):
+        with pytest.raises(ValidationError, match=r"`rows` \(30\) must exceed `top`"):
+            small(**changes)
     assert all(preset.student_width == 20 and preset.teacher_width == 100 for preset in PRESETS.values())

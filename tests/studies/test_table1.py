@@ -271,6 +271,12 @@ def test_settings_that_would_be_unfair_or_empty_are_refused():
             soft_learning_rates=(1.0,),
             hard_learning_rates=(1.0,),
         )
+    for radii, hard in (((1.0, 1.0), (1.0, 2.0)), ((1.0,), (3.0, 3.0))):
+        with pytest.raises(ValidationError, match="must be different numbers"):
+            Protocol(
+                name="x", about="", epochs=1, radii=radii, temperatures=(1.0, 2.0), soft_learning_rates=(1.0,),
+                hard_learning_rates=hard,
+            )  # fmt: skip
     with pytest.raises(ValidationError, match="no radius to train with"):
         Protocol(
             name="x", about="", epochs=1, radii=(), without_projection=False, temperatures=(1.0,),

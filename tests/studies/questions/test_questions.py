@@ -87,6 +87,11 @@ def test_a_smaller_spread_is_found_and_an_equal_one_is_not():
     ("name", "changes", "message"),
     [
         ("sample-size", {"conditions": [{"name": "a", "position": 500, "rows": 500}]}, "two different positions"),
+        (
+            "sample-size",
+            {"conditions": [{"name": "a", "position": -5}, {"name": "b", "position": 2}]},
+            "must be positive",
+        ),
         ("multiclass", {"conditions": [{"name": "a"}, {"name": "b", "position": 2}]}, "two different positions"),
         ("initialization", {"conditions": [{"name": "a", "init": "he", "radius": 25.0}]}, "on both of its sides"),
         ("seed-variance", {"runs": 2}, "'seed-variance' needs at least 3 runs, got 2"),

@@ -30,6 +30,11 @@ class ConditionsStudy(Study[ConditionsSettings, ConditionsResult]):
 
     def __init__(self, settings: ConditionsSettings) -> None:
         super().__init__(settings)
+        for one in settings.conditions:
+            require(
+                not self.log_axis or one.position is None or one.position > 0,
+                f"condition '{one.name}': `position` must be positive on a logarithmic axis, got {one.position}",
+            )
         self.endpoints(settings)  # raises where the conditions cannot answer the question
         require(
             settings.runs >= self.fewest_runs,

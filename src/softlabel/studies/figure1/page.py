@@ -188,7 +188,7 @@ def _parameters(families: Sequence[NetworkFamily]) -> str:
 
 def _noise_chart(result: Figure1Result) -> Chart:
     """Accuracy of every arm and the gap, against the noise level."""
-    noise = list(result.settings.levels)
+    noise = _positions(result.settings.levels)
     above, below = [], []
     for family in result.families:
         series = []
@@ -206,5 +206,11 @@ def _noise_chart(result: Figure1Result) -> Chart:
     return Chart("figure1", "Accuracy under Gaussian noise", caption, [*above, *below], columns=len(result.families))
 
 
-def _series(name: str, x: list[float], values: Sequence[Interval], role: str) -> Series:
-    return Series(name, x, [v.mean for v in values], [v.low for v in values], [v.high for v in values], role=role)
+def _positions(levels: Sequence[float]) -> list[float] | list[str]:
+    """Where the levels stand along the axis; two levels are categories, since nothing is known between them."""
+    return [f"{level:g}" for level in levels] if len(levels) == 2 else list(levels)
+
+
+def _series(name: str, x: Sequence[float | str], values: Sequence[Interval], role: str) -> Series:
+    means, low, high = ([getattr(v, end) for v in values] for end in ("mean", "low", "high"))
+    return Series(name, x, means, low, high, role=role, marks=any(isinstance(one, str) for one in x))

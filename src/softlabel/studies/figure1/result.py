@@ -117,7 +117,9 @@ class Figure1Result(StudyResult):
 
     def _correct(self, family: str, arm: str, level: float, seeds: Sequence[int]) -> np.ndarray:
         """100 where a network is right on a test image, else 0: (seeds, images)."""
-        return 100.0 * np.stack([self._results[family, level, seed].arrays[f"correct: {arm}"] for seed in seeds])
+        images = len(self._results[family, level, self.settings.seed].arrays[f"correct: {arm}"])
+        rows = [self._results[family, level, seed].arrays[f"correct: {arm}"] for seed in seeds]
+        return 100.0 * np.array(rows, dtype=np.float64).reshape(len(rows), images)
 
     def _gap(self, family: str, level: float, seeds: Sequence[int]) -> np.ndarray:
         return self._correct(family, "soft", level, seeds) - self._correct(family, "hard", level, seeds)
@@ -152,6 +154,11 @@ class Figure1Result(StudyResult):
             started=self._interval(self._gap(family, level, both), comparisons) if len(both) >= FEWEST else None,
             per_seed=per_seed,
         )
+
+    def gaps_where_teacher_learned(self, family: str, level: float) -> np.ndarray:
+        """soft − hard in points for every seed whose teacher left chance and every test image: (seeds, images)."""
+        seeds = self.settings.seeds_of(family)
+        return self._gap(family, level, [seed for seed in seeds if not self._failed(family, "teacher", level, seed)])
 
     def slopes(self, family: str) -> np.ndarray:
         """Slope of the gap for every seed and test image, in points per 0.1 of noise: (seeds, images)."""

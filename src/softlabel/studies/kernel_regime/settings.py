@@ -63,6 +63,10 @@ class KernelRegimeSettings(PaperSettings):
             raise ValueError(
                 f"`student_width` ({self.student_width}) must not exceed `teacher_width` ({self.teacher_width})"
             )
+        if self.rows is not None and max(self.top + 1, self.landmarks) > self.rows:
+            raise ValueError(
+                f"`rows` ({self.rows}) must exceed `top` ({self.top}) and not be below `landmarks` ({self.landmarks})"
+            )
         return self
 
     def check_data(self) -> None:

@@ -88,6 +88,6 @@ def _about_margins(result: ConditionsResult) -> list[str]:
     )
     return [
         f"The certified margin γ* of {rows[0]:,} to {rows[-1]:,} training rows changes as n^{exponent.mean:.2f} "
-        f"(the certified intervals of {len(next(iter(result.margins.values())))} seeds allow exponents from "
-        f"{exponent.low:.2f} to {exponent.high:.2f}){harder}."
+        f"(by the certified intervals of {len(next(iter(result.margins.values())))} single seeds exponents from "
+        f"{exponent.low:.2f} to {exponent.high:.2f} are possible){harder}."
     ]

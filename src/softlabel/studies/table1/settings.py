@@ -45,6 +45,9 @@ class Protocol(Settings):
                 f"protocol '{self.name}': the soft arm has {soft} settings (`temperatures` × `soft_learning_rates`), "
                 f"the hard arm {hard} (`hard_learning_rates`); both must have the same number"
             )
+        for name in ("radii", "temperatures", "soft_learning_rates", "hard_learning_rates"):
+            if len(set(values := getattr(self, name))) < len(values):
+                raise ValueError(f"protocol '{self.name}': `{name}` must be different numbers, got {list(values)}")
         if not self.radii and not self.without_projection:
             raise ValueError(f"protocol '{self.name}': no radius to train with; set `radii` or `without_projection`")
         return self
