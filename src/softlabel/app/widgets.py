@@ -51,7 +51,7 @@ def redraw(shown: ui.plotly, content: Chart) -> None:
     from softlabel.report.interactive import plotly_figure
 
     shown.props["aria-label"] = f"{content.title}: {content.caption}"
-    shown.update_figure(plotly_figure(content) | {"config": PLOT_OPTIONS})
+    replot(shown, plotly_figure(content))
 
 
 def table(content: Table) -> None:

@@ -19,6 +19,7 @@ from softlabel.app.widgets import (
     plot,
     problem,
     remark,
+    redraw,
     replot,
     sentence,
     shared_link,
@@ -28,7 +29,6 @@ from softlabel.app.widgets import (
 from softlabel.app.work.live import LiveFrame, LiveStart, train_live
 from softlabel.app.work.live_settings import ARM_NAMES, LENGTHS, LiveSettings
 from softlabel.report.charts import Chart, Panel
-from softlabel.report.interactive import plotly_figure
 
 REDRAW = 0.25  # seconds between two looks at a training
 WIDTHS = (2, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512)
@@ -240,7 +240,7 @@ class LiveView:
         for arm, shown in self.planes.items():
             replot(shown, plane_figure(arm, self.start, self.first, now))
         for shown, panel in zip(self.curves, curve_panels(self.settings, frames), strict=True):
-            replot(shown, plotly_figure(self._curve(panel)))
+            redraw(shown, self._curve(panel))
         for (arm, name), cell in self.cells.items():
             form = next(form for one, _, form in RECORDS if one == name)
             cell.set_text(format(now.values[arm][name], form))
