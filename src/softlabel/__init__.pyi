@@ -1,5 +1,6 @@
 """The public names, for type checkers and for lazy loading; `as` marks a name as exported."""
 
+from .app import explore as explore
 from .data import ColumnRoles as ColumnRoles
 from .data import Part as Part
 from .data import Problem as Problem

@@ -19,8 +19,7 @@ class ExplorerServer:
 
     def __init__(self, runs: Path, *options: str) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-        verb = "import typer; from softlabel.cli.explore import explore; typer.run(explore)"
-        command = [sys.executable, "-c", verb, str(runs), "--no-browser", "--json"]
+        command = [sys.executable, "-m", "softlabel", "explore", str(runs), "--no-browser", "--json"]
         self.runs = runs
         self.process = subprocess.Popen(
             [*command, *(options or ("--port", "0"))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -37,14 +36,19 @@ class ExplorerServer:
 
     @property
     def working(self) -> int:
-        """Number of its processes that work: children of the process that they are forked from, its own child."""
-        parents = {}
+        """Number of its processes that work."""
+        return len(self.workers)
+
+    @property
+    def workers(self) -> list[Path]:
+        """Its processes that work: children of the process that they are forked from, which is its own child."""
+        parents: dict[int, int] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
                 state, parent = path.read_text().rpartition(")")[2].split()[:2]
                 if state != "Z":
                     parents[int(path.parent.name)] = int(parent)
-        return sum(parents.get(parent) == self.process.pid for parent in parents.values())
+        return [Path(f"/proc/{one}") for one, parent in parents.items() if parents.get(parent) == self.process.pid]
 
     def interrupt(self, seconds: float = 20) -> tuple[int, str]:
         """Press Ctrl-C; returns the exit code and what standard error says."""

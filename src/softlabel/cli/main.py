@@ -20,6 +20,7 @@ from softlabel.cli.bounds import bounds
 from softlabel.cli.distill import distill
 from softlabel.cli.doctor import doctor
 from softlabel.cli.dynamics import dynamics
+from softlabel.cli.explore import explore
 from softlabel.cli.margin import margin
 from softlabel.cli.plan import plan
 from softlabel.cli.predict import predict
@@ -45,7 +46,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 results.app.command()(report.resume)
 app.add_typer(results.app, name="results")
-for verb in (audit, bounds, distill, doctor, dynamics, margin, plan, predict, reproduce, train, verdict):
+for verb in (audit, bounds, distill, doctor, dynamics, explore, margin, plan, predict, reproduce, train, verdict):
     app.command()(verb)
 app.command()(report.report)
 app.command()(report.cite)

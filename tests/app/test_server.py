@@ -1,0 +1,83 @@
+"""The server of the explorer in a process of its own: where it listens, whom it answers, and how it ends."""
+
+import http.client
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.explorer import started
+
+
+def status(server, *, host=None, **headers):
+    """The status of a request to the first page."""
+    parts = urlsplit(server.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    try:
+        connection.putrequest("GET", "/", skip_host=True)
+        for name, value in {"Host": parts.netloc if host is None else host, **headers}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with started(tmp_path_factory.mktemp("server") / "runs") as one:
+        yield one
+
+
+def test_it_listens_on_this_machine_only(server):
+    parts = urlsplit(server.url)
+    assert parts.hostname == "127.0.0.1"
+    table = Path("/proc/net/tcp").read_text().splitlines()
+    rows = [line.split() for line in table if f":{parts.port:04X} " in line]
+    assert {row[1].split(":")[0] for row in rows if row[3] == "0A"} == {"0100007F"}
+
+
+def test_requests_that_name_another_host_or_origin_are_refused(server):
+    assert status(server) == 200
+    assert status(server, host="evil.example") == 421
+    assert status(server, Origin="http://evil.example") == 403
+
+
+def test_a_second_one_takes_another_port(server, tmp_path):
+    port = urlsplit(server.url).port
+    with started(tmp_path / "runs", "--port", str(port)) as second:
+        assert urlsplit(second.url).port in range(port + 1, port + 20)
+        assert status(second) == 200
+    assert status(server) == 200
+
+
+def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path):
+    runs = tmp_path / "runs"
+    with started(runs) as one:
+        assert status(one) == 200
+        code, errors = one.interrupt()
+    assert code == 130
+    assert "Traceback" not in errors
+    assert not list(runs.rglob("*")), "looking at runs writes nothing"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--port", "70000"], "--port must lie between 0 and 65535, got 70000"),
+        (["--host", "192.0.2.1"], "--host '192.0.2.1' is not an address of this machine"),
+        (["{file}"], "is a file"),
+    ],
+)
+def test_wrong_input_is_one_line(tmp_path, arguments, words):
+    file = tmp_path / "file"
+    file.write_text("")
+    command = [sys.executable, "-m", "softlabel", "explore", "--no-browser"]
+    done = subprocess.run(
+        [*command, *(one.format(file=file) for one in arguments)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
