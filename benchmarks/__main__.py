@@ -13,6 +13,7 @@ NAMES = (
     "deep_accuracy",
     "dynamics",
     "engine",
+    "explorer_paint",
     "explorer_redraw",
     "growth",
     "kernel",

@@ -90,8 +90,8 @@ def watched_tab(browser: Any, **options: Any) -> Iterator[Any]:
     page.on("request", note_request)
     try:
         yield page
-        assert problems == []
-        assert foreign == []
+        assert not problems, problems
+        assert not foreign, foreign
     finally:
         context.close()
 

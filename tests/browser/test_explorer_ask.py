@@ -7,7 +7,10 @@ import shlex
 import subprocess
 import sys
 
+import polars
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
 
 import softlabel as sl
 from tests.browser.explorer import PHONE, open_panel, overflow, started, wait_until, watched_tab
@@ -103,6 +106,35 @@ def test_plan_exports_students(browser, explorer, table):
         assert download.value.path().read_bytes() == files[download.value.suggested_filename]
 
 
+def test_a_teacher_from_an_onnx_file(browser, explorer, tmp_path):
+    from skl2onnx import to_onnx
+
+    X, y = load_breast_cancer(return_X_y=True)
+    data, onnx = tmp_path / "numbers.csv", tmp_path / "my teacher.onnx"
+    polars.DataFrame({**{f"x{k}": X[:, k] for k in range(4)}, "class": y}).write_csv(data)
+    model = RandomForestClassifier(5, random_state=0).fit(X[:, :4], y)
+    onnx.write_bytes(to_onnx(model, X[:1, :4], options={"zipmap": False}).SerializeToString())
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/try")
+        drop(page, data)
+        page.wait_for_selector("text=2 classes")
+        page.get_by_label("Student", exact=True).click()
+        page.get_by_role("option", name="logistic regression").click()
+        page.get_by_label("Teacher", exact=True).click()
+        page.get_by_role("option", name="an ONNX file").click()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.wait_for_selector("[role=alert]:has-text('Drop the teacher')")
+        page.locator("input[type=file]").last.set_input_files(str(onnx))
+        page.wait_for_selector("text=Teacher: my teacher.onnx")
+        assert not page.locator("[role=alert]").count()
+        page.get_by_label("Maximum number of seeds").fill("3")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        wait_for_state(page, "Answered")
+        (run_dir,) = explorer.runs.glob("verdict-numbers-*")
+        facts = sl.read_run(run_dir, rewrite=False).to_dict()["teacher"]
+        assert "onnx" in json.dumps(facts).lower()
+
+
 def test_cancel_is_at_once_and_it_can_go_on(browser, explorer, table):
     with watched_tab(browser) as page:
         ask_about(page, explorer, table, student="two-layer network", seeds=40)
@@ -184,6 +216,7 @@ def test_after_a_kill_the_next_explorer_and_the_command_line_go_on(browser, tabl
         wait_for_state(page, "Interrupted")
         (words,) = (one.inner_text() for one in page.locator(".command pre").all())
         assert words == record["command"]
+        assert not list((runs / ".uploads").rglob("*.csv")), "what was left of the upload is deleted"
     done = subprocess.run(
         [sys.executable, "-m", *shlex.split(record["command"])], capture_output=True, text=True, timeout=300
     )

@@ -68,6 +68,14 @@ def test_the_kind_is_decided_by_all_rows_unless_named():
     assert read([0.2, 0.9], classes=2, kind="logits")[0][:, 1] == pytest.approx([0.2, 0.9])
 
 
+def test_rounding_does_not_make_probabilities_negative():
+    """Forests in ONNX give −1.5e-8 where they mean 0."""
+    logits, kind = read(np.array([[1 + 1.5e-8, -1.5e-8, 0.0], [0.2, 0.3, 0.5]]))
+    assert kind == "probabilities"
+    assert np.exp(logits[0]) == pytest.approx([1, 0, 0], abs=1e-5)
+    assert read(np.array([-1.5e-8, 0.5, 1 + 1.5e-8]), classes=2)[1] == "probabilities"
+
+
 @pytest.mark.parametrize(
     ("table", "kind", "message"),
     [

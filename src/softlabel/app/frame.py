@@ -13,9 +13,20 @@ SCHEMES = {"System": None, "Light": False, "Dark": True}
 SCHEME_KEY = "softlabel-scheme"
 
 
+HIDDEN_FIGURES = """
+<script>
+// Plotly refuses to resize a figure that has just been hidden or removed, which is no error of the page
+window.addEventListener("unhandledrejection", (event) => {
+    if (String(event.reason && event.reason.message).startsWith("Resize must be passed")) event.preventDefault();
+});
+</script>
+"""
+
+
 def add_style() -> None:
-    """The style sheet of all pages."""
+    """The style sheet and the script of all pages."""
     ui.add_css(files("softlabel.app").joinpath("style.css").read_text(encoding="utf-8"), shared=True)
+    ui.add_head_html(HIDDEN_FIGURES, shared=True)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from softlabel.errors import InputError, counted, quoted, require
 
 KINDS = ("logits", "probabilities")
 SUM_TOLERANCE = 1e-3  # label files hold rounded numbers
+ROUNDING = 1e-6  # by which a probability may lie outside of [0, 1]
 FLOOR = 1e-6  # of tables: label files with six decimals, votes of trees
 IMAGE_FLOOR = 1e-12  # deep students learn at higher temperatures, where a floor of 1e-6 would add visible mass
 LARGEST_LOGIT = 1e30  # differences and temperatures keep smaller ones finite
@@ -176,10 +177,13 @@ def log_probabilities(probabilities: np.ndarray, floor: float = FLOOR) -> np.nda
 
 
 def probability_rows(table: np.ndarray) -> np.ndarray:
-    """(n,) which rows of (n, K) are probabilities: none negative, adding up to 1 (one column: within [0, 1])."""
+    """(n,) which rows of (n, K) are probabilities up to rounding: none negative, adding up to 1 (one column: in [0, 1]).
+
+    Forests in ONNX add shares in float32, so that a probability of 0 may come as −1.5e-8.
+    """
     if table.shape[1] == 1:
-        return ((table >= 0) & (table <= 1))[:, 0]
-    return (table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE)
+        return ((table >= -ROUNDING) & (table <= 1 + ROUNDING))[:, 0]
+    return (table >= -ROUNDING).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE)
 
 
 def are_percentages(table: np.ndarray) -> bool:
@@ -196,7 +200,7 @@ def _kind(table: np.ndarray, name: str, rows: np.ndarray) -> str:
         return "logits"
     if are_percentages(table):
         raise InputError(f"{name}: every row adds up to 100, so these are percentages: divide them by 100")
-    sums, negative = table.sum(axis=1, keepdims=True), table < 0
+    sums, negative = table.sum(axis=1, keepdims=True), table < -ROUNDING
     off = np.abs(sums - 1) > SUM_TOLERANCE
     remedy = "fix that, or declare the numbers to be logits (`kind` 'logits')"
     if not off.any():
@@ -212,9 +216,9 @@ def _check_probabilities(table: np.ndarray, name: str, rows: np.ndarray) -> None
     """Refuse rows (n, K) that are not probabilities."""
     if probability_rows(table).all():
         return
-    wrong, rule = table < 0, "probabilities must not be negative"
+    wrong, rule = table < -ROUNDING, "probabilities must not be negative"
     if table.shape[1] == 1:
-        wrong, rule = wrong | (table > 1), "a probability must lie in [0, 1]"
+        wrong, rule = wrong | (table > 1 + ROUNDING), "a probability must lie in [0, 1]"
     elif not wrong.any():
         table = table.sum(axis=1, keepdims=True)
         wrong, rule = np.abs(table - 1) > SUM_TOLERANCE, "probabilities of a row must add up to 1"

@@ -172,6 +172,7 @@ class QuestionForm:
         return message.replace(str(self.data), self.name)
 
     async def _take_teacher(self, event: UploadEventArguments) -> None:
+        self.refused.clear()
         self.teacher, self.teacher_name = await self._take(event), event.file.name
         self.teacher_shown.set_text(f"Teacher: {self.teacher_name}")
 

@@ -23,7 +23,7 @@ def build(explorer: Explorer, query: Mapping[str, str]) -> None:
 
 PANEL = ExplorerPanel(
     "/",
-    "Start",
+    "Overview",
     "Should a student model learn from a teacher's soft labels or from hard labels, how small can it be, and what can "
     "be proved about it?",
     build,
