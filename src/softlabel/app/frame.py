@@ -24,7 +24,10 @@ window.addEventListener("unhandledrejection", (event) => {
 
 
 def add_style() -> None:
-    """The style sheet and the script of all pages."""
+    """The style sheet and the script of all pages, and the look of their controls."""
+    for control in (ui.select, ui.input, ui.number):
+        control.default_props("outlined dense options-dense")
+    ui.button.default_props("no-caps")
     ui.add_css(files("softlabel.app").joinpath("style.css").read_text(encoding="utf-8"), shared=True)
     ui.add_head_html(HIDDEN_FIGURES, shared=True)
 
@@ -60,7 +63,7 @@ def _scheme_choice() -> None:
         ui.run_javascript(f"localStorage.setItem('{SCHEME_KEY}', '{name}')")
 
     choice = ui.select(list(SCHEMES), value="System", on_change=lambda event: choose(event.value))
-    choice.props('dense borderless options-dense aria-label="Color scheme"').classes("scheme")
+    choice.props('borderless aria-label="Color scheme"', remove="outlined").classes("scheme")
 
     async def restore() -> None:
         name = await ui.run_javascript(f"localStorage.getItem('{SCHEME_KEY}')", timeout=5)

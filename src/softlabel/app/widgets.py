@@ -193,5 +193,4 @@ def slider(
 
 def choice(label: str, options: Mapping[Any, str], value: Any, on_change: Callable[[Any], None]) -> ui.select:
     """A list to choose one of; `options` are the names of the values."""
-    element = ui.select(dict(options), value=value, label=label, on_change=lambda event: on_change(event.value))
-    return element.props("outlined dense options-dense")
+    return ui.select(dict(options), value=value, label=label, on_change=lambda event: on_change(event.value))

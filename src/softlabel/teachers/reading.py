@@ -177,9 +177,9 @@ def log_probabilities(probabilities: np.ndarray, floor: float = FLOOR) -> np.nda
 
 
 def probability_rows(table: np.ndarray) -> np.ndarray:
-    """(n,) which rows of (n, K) are probabilities up to rounding: none negative, adding up to 1 (one column: in [0, 1]).
+    """(n,) which rows of (n, K) are probabilities: none negative, adding up to 1 (one column: within [0, 1]).
 
-    Forests in ONNX add shares in float32, so that a probability of 0 may come as −1.5e-8.
+    Rounding is allowed for: forests in ONNX add shares in float32, so that a probability of 0 may come as −1.5e-8.
     """
     if table.shape[1] == 1:
         return ((table >= -ROUNDING) & (table <= 1 + ROUNDING))[:, 0]

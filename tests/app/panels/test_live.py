@@ -81,7 +81,8 @@ def test_the_map_shows_the_network():
 def test_curves_have_one_point_for_each_frame():
     settings, _, frames = trained()
     panels = curve_panels(settings, frames)
-    assert [len(series.y) for panel in panels for series in panel.series] == [len(frames)] * 8
+    lengths = [len(series.y) - len(frames) for panel in panels for series in panel.series]
+    assert lengths == [0, 0, -1, -1, 0, 0, 0, 0]  # before the first step everything counts as an error
     assert panels[1].series[0].y[-1] == pytest.approx(100 * frames[-1].values["hard"]["test error"], abs=1e-4)
 
 

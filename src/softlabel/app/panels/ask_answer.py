@@ -43,9 +43,9 @@ class QuestionView:
             self.bar = ui.linear_progress(value=0, show_value=False, size="10px").props("rounded")
             self.bar.props["aria-label"] = "Progress"
             with ui.element("div").classes("buttons"):
-                self.cancelling = ui.button("Cancel", on_click=self._cancel).props("no-caps outline")
-                self.going_on = ui.button("Go on", on_click=self._go_on).props("no-caps")
-                self.discarding = ui.button("Discard", on_click=self._discard).props("no-caps outline color=negative")
+                self.cancelling = ui.button("Cancel", on_click=self._cancel).props("outline")
+                self.going_on = ui.button("Go on", on_click=self._go_on)
+                self.discarding = ui.button("Discard", on_click=self._discard).props("outline color=negative")
             self.notes = ui.element("div")
             self.answer = ui.element("div")
             self.repeat = ui.element("div")
@@ -117,7 +117,7 @@ class QuestionView:
                 size = f"{max(1, round(path.stat().st_size / 1000)):,} kB"
                 label = f"{path.name} ({WHAT[path.suffix]}, {size})"
                 button = ui.button(printable(label), icon="download", on_click=partial(ui.download.file, path))
-                button.props("no-caps outline dense")
+                button.props("outline dense")
 
     def _cancel(self) -> None:
         self.explorer.questions.cancel(self.asked)

@@ -114,8 +114,6 @@ class QuestionForm:
             self.kind.props["aria-label"] = "Question"
             self.accuracy = ui.number("Test accuracy to reach, %", value=90, min=1, max=99.9, step=0.5)
             self.seeds = ui.number("Maximum number of seeds", value=40, min=2, max=1000, precision=0)
-            for field in (self.accuracy, self.seeds):
-                field.props("outlined dense")
             self.student = choice("Student", FAMILIES, "two-layer", lambda _: None)
             self.source = choice("Teacher", TEACHERS, "auto", lambda _: self._show_fields())
             with ui.element("div") as self.teacher_place:
@@ -123,7 +121,7 @@ class QuestionForm:
                 self.teacher_shown = text("div", "").classes("muted")
             self.refused = ui.element("div")
             with ui.element("div").classes("buttons"):
-                ui.button("Ask", on_click=self._ask).props("no-caps")
+                ui.button("Ask", on_click=self._ask)
         self._show_fields()
         self._look_at_columns()
 

@@ -27,14 +27,14 @@ class MarginOfData:
         """The choice of the data, the buttons, and the place of the answer."""
         with ui.element("div").classes("panel controls"):
             text("h2", "Use the γ of a data set")
-            self.data = ui.select(list(CATALOGUE), value="digits", label="Data set").props("outlined dense")
+            self.data = ui.select(list(CATALOGUE), value="digits", label="Data set")
             about = text("p", "").classes("muted")
             self.data.on_value_change(lambda event: show_in(about, _about(event.value)))
             show_in(about, _about("digits"))
-            self.rows = ui.number("Rows (default: all)", min=2, precision=0).props("outlined dense clearable")
+            self.rows = ui.number("Rows (default: all)", min=2, precision=0).props("clearable")
             with ui.element("div").classes("buttons"):
-                self.start_button = ui.button("Certify γ", on_click=self.start).props("no-caps unelevated")
-                self.cancel_button = ui.button("Cancel", on_click=self.cancel).props("no-caps outline")
+                self.start_button = ui.button("Certify γ", on_click=self.start).props("unelevated")
+                self.cancel_button = ui.button("Cancel", on_click=self.cancel).props("outline")
             self.cancel_button.set_visibility(False)
             self.progress = ui.element("div")
             self.answer = ui.element("div").props("aria-live=polite")

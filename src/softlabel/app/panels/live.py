@@ -71,9 +71,9 @@ class LiveTraining:
                 self._controls()
             with ui.element("div"):
                 with ui.element("div").classes("buttons"):
-                    self.go = ui.button("Start", on_click=self.begin).props("no-caps")
-                    self.pausing = ui.button("Pause", on_click=self.pause).props("no-caps outline")
-                    self.stopping = ui.button("Stop", on_click=self.stop).props("no-caps outline")
+                    self.go = ui.button("Start", on_click=self.begin)
+                    self.pausing = ui.button("Pause", on_click=self.pause).props("outline")
+                    self.stopping = ui.button("Stop", on_click=self.stop).props("outline")
                     self.status = text("span", "").props("role=status aria-live=polite")
                     self.step = text("span", "").classes("muted")
                 self.bar = ui.linear_progress(value=0, show_value=False).props('aria-label="Progress" rounded')
@@ -95,7 +95,7 @@ class LiveTraining:
         ui.number(
             "Seed", value=settings.seed, min=0, max=10_000, precision=0, format="%d",
             on_change=lambda event: self.change("seed", min(10_000, max(0, int(event.value or 0)))),
-        ).props("dense outlined")  # fmt: skip
+        )  # fmt: skip
 
     def _choice(self, name: str, label: str, options: Mapping[Any, str]) -> None:
         choice(label, options, getattr(self.settings, name), lambda value: self.change(name, value))

@@ -70,9 +70,7 @@ class PapersPage:
             )
             verdict = _choice("Verdict", "verdict", {claim.verdict: claim.verdict for claim in sl.claims()},
                               self.settings.verdict)  # fmt: skip
-            words = ui.input("Words", value=self.settings.text).props(
-                "outlined dense clearable debounce=200 maxlength=100"
-            )
+            words = ui.input("Words", value=self.settings.text).props("clearable debounce=200 maxlength=100")
         paper.on_value_change(lambda event: self.change(paper=event.value))
         verdict.on_value_change(lambda event: self.change(verdict=event.value))
         words.on_value_change(lambda event: self.change(text=(event.value or "")[:100]))
@@ -83,7 +81,7 @@ class PapersPage:
 
         with ui.element("div").classes("buttons"):
             self.count = text("p", "").classes("muted").props("role=status")
-            self.clearing = ui.button("Show all", on_click=clear).props("flat dense no-caps")
+            self.clearing = ui.button("Show all", on_click=clear).props("flat dense")
         with ui.element("table").classes("plain prose claims"):
             with ui.element("thead"), ui.element("tr"):
                 for name in ("Claim", "What the paper says", "Verdict"):
@@ -224,7 +222,7 @@ def _gallery(pictures: Sequence[Picture]) -> None:
     """One picture, and a choice where there are several."""
     names = {index: f"{picture.study}: {picture.name}" for index, picture in enumerate(pictures)}
     if len(pictures) > 1:
-        choice = ui.select(names, value=0, label="Picture").props("outlined dense").classes("picture-choice")
+        choice = ui.select(names, value=0, label="Picture").classes("picture-choice")
         choice.on_value_change(lambda event: show(pictures[event.value]))
     with ui.element("figure").classes("wide").props("tabindex=0"):
         image = ui.element("img").classes("picture")
@@ -243,7 +241,7 @@ def _choice(label: str, attribute: str, names: Mapping[str, str], value: str) ->
     """A filter with the number of claims for every value."""
     counts = {key: sum(getattr(claim, attribute) == key for claim in sl.claims()) for key in names}
     options = {"": "all"} | {key: f"{name} ({counts[key]})" for key, name in names.items()}
-    return ui.select(options, value=value, label=label).props("outlined dense options-dense")
+    return ui.select(options, value=value, label=label)
 
 
 PANEL = ExplorerPanel(

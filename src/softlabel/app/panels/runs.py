@@ -102,7 +102,7 @@ class RunsPage:
             elif len(names) == 1:
                 self._views = [RunView(self._explorer, names[0])]
             else:
-                ui.button("Show one run", on_click=lambda: self._choose(names[0], False)).props("outline dense no-caps")
+                ui.button("Show one run", on_click=lambda: self._choose(names[0], False)).props("outline dense")
                 self._differences = ui.element("div")
                 with ui.element("div").classes("two run-pair"):
                     self._views = [RunView(self._explorer, name, alone=False, on_state=self._compare) for name in names]

@@ -53,11 +53,10 @@ class RunList:
 
     def _build(self) -> None:
         with ui.element("section").classes("panel controls").props('aria-label="Filters"'):
-            self._text = ui.input("Name, study or data", value=self.filters["text"]).props("dense clearable")
+            self._text = ui.input("Name, study or data", value=self.filters["text"]).props("clearable")
             self._text.props("debounce=250 maxlength=100")
-            self._study = ui.select([ANY], value=ANY, label="Study").props("dense options-dense")
+            self._study = ui.select([ANY], value=ANY, label="Study")
             self._status = ui.select([ANY, *get_args(Status)], value=self.filters["state"] or ANY, label="State")
-            self._status.props("dense options-dense")
             self._study.set_options(self._studies(), value=self.filters["study"] or ANY)
             for control in (self._text, self._study, self._status):
                 control.on_value_change(self._filter)
@@ -66,8 +65,8 @@ class RunList:
         with ui.element("ul").classes("run-list").props('aria-label="Runs"'):
             self._slots = [RunSlot(self._choose) for _ in range(SLOTS)]
         with ui.element("div").classes("buttons") as self._pages:
-            self._before = ui.button("Previous", on_click=lambda: self._turn(-1)).props("flat dense no-caps")
-            self._after = ui.button("Next", on_click=lambda: self._turn(1)).props("flat dense no-caps")
+            self._before = ui.button("Previous", on_click=lambda: self._turn(-1)).props("flat dense")
+            self._after = ui.button("Next", on_click=lambda: self._turn(1)).props("flat dense")
         self._pages.set_visibility(False)
 
     def _studies(self) -> list[str]:

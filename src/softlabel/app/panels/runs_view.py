@@ -132,7 +132,7 @@ class RunView:
             link.props('rel="noopener noreferrer"')
         if state.has_ledger:
             self._export = ui.button("Download the cells (CSV)", on_click=self._download)
-            self._export.props("outline dense no-caps")
+            self._export.props("outline dense")
 
     def _download(self) -> None:
         self._export.props("loading")
