@@ -75,6 +75,12 @@ def test_a_port_out_of_range(port):
         listening_socket("127.0.0.1", port)
 
 
+@pytest.mark.parametrize("host", ["", "x" * 5000, "a\0b", "\x1b[31mred\u202e"])
+def test_a_host_that_cannot_be_an_address(host):
+    with pytest.raises(InputError, match="`host`"):
+        listening_socket(host, 0)
+
+
 def test_a_host_that_is_not_of_this_machine():
     with pytest.raises(InputError, match=r"`host` '192\.0\.2\.1' is not an address of this machine"):
         listening_socket("192.0.2.1", 0)

@@ -46,6 +46,7 @@ def base(verb: str) -> list[str]:
         ],
         "doctor": ["tiny.csv", "--label", "sick"],
         "dynamics": [*table, "--rows", "20", "--width", "4", "--teacher-width", "8", "--iterations", "3"],
+        "explore": ["tiny.csv", "--no-browser"],  # a file instead of a directory: it must not begin to serve
         "margin": [*table, "--scale", "max", "--rows", "20", "--time-limit", "1", "--rtol", "0.9"],
         "plan": [*labeled, "--accuracy", "0.9", "--widths", "2,4", "--seeds", "3", "--epochs", "1", "--confirm", "0"],
         "predict": ["nothing.onnx", "tiny.csv"],

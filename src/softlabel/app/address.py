@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from softlabel.errors import InputError, require
+from softlabel.errors import InputError, require, short
 
 PORT, TRIES = 8765, 20
 LOOPBACK = "127.0.0.1"
@@ -59,6 +59,7 @@ def is_loopback(host: str) -> bool:
 
 def listening_socket(host: str, port: int | None) -> socket.socket:
     """A socket that listens on the port, or on the next one that is free; 0 takes any free port."""
+    require(host != "", "`host` must be an address, got an empty one; leave it out to listen on this machine only")
     require(port is None or 0 <= port <= 65535, f"port must lie between 0 and 65535, got {port}; leave it out")
     first = PORT if port is None else port
     last = min(first + TRIES, 65536) if first else 1
@@ -81,7 +82,10 @@ def _try_to_listen(host: str, port: int) -> socket.socket | None:
         opened.close()
         if problem.errno in (errno.EADDRINUSE, errno.EACCES):
             return None
-        raise InputError(f"`host` '{host}' is not an address of this machine ({problem.strerror})") from None
+        raise InputError(f"`host` '{short(host)}' is not an address of this machine ({problem.strerror})") from None
+    except (UnicodeError, ValueError, TypeError):
+        opened.close()
+        raise InputError(f"`host` '{short(host)}' cannot be an address") from None
     return opened
 
 

@@ -52,8 +52,8 @@ def explore(
     >>> sl.explore("runs", port=8765)  # doctest: +SKIP
     """
     runs = Path(directory)
-    require(not runs.exists() or runs.is_dir(), f"directory must be a directory of runs, '{runs}' is a file")
     with listening_socket(host, port) as listener:
+        require(not runs.exists() or runs.is_dir(), f"directory must be a directory of runs, '{runs}' is a file")
         address = Address(host, listener.getsockname()[1])
         if port and address.port != port:
             log.info("port %d is in use; using %d instead", port, address.port)

@@ -95,8 +95,8 @@ class Weights:
     >>> x, y = [[1.0, 0.5], [-1.0, 0.5]], [1, -1]
     >>> run = sl.train_students(x, [sl.Student(width=4)], y, iterations=10, options=options)
     0 4 0.69
-    5 4 0.46
-    10 4 0.42
+    5 4 0.52
+    10 4 0.52
     """
 
     def __init__(
