@@ -95,7 +95,7 @@ def _serve(
             nicegui.ui.run(
                 host=address.host, port=address.port, fd=listener.fileno(), title="softlabel", dark=None, show=False,
                 reload=False, show_welcome_message=False, tailwind=False, gzip_middleware_factory=None,
-                favicon=FAVICON, uvicorn_logging_level="error", timeout_graceful_shutdown=2,
+                favicon=FAVICON, uvicorn_logging_level="error", timeout_graceful_shutdown=2, reconnect_timeout=8,
             )  # fmt: skip
         finally:
             explorer.close()

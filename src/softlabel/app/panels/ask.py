@@ -37,6 +37,7 @@ class AskPanel:
         self.place.clear()
         with self.place:
             self.view = QuestionView(self.explorer, asked)
+        ui.run_javascript(f"getHtmlElement({self.place.id}).scrollIntoView({{behavior: 'smooth'}})")
 
     def _show_earlier(self, shown: AskedQuestion | None) -> None:
         others = [asked for asked in self.explorer.questions.unfinished if asked is not shown]

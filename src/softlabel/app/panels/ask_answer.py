@@ -92,7 +92,7 @@ class QuestionView:
                 problem(self.asked.error)
             if self.asked.status != "answered":
                 for note in self.asked.notes[-SHOWN_NOTES:]:
-                    remark(note)
+                    remark(note[:1].upper() + note[1:])
 
     def _show_result(self) -> None:
         asked = self.asked
