@@ -188,11 +188,13 @@ def test_impossible_questions(changes):
 
 
 def test_uploads_of_explorers_that_are_gone_are_deleted(tmp_path):
-    gone, here = tmp_path / UPLOADS / "999999999", tmp_path / UPLOADS / str(os.getppid())
-    for directory in (gone, here):
+    names = ("999999999", str(os.getpid()), str(os.getppid()))  # an earlier process may have had this one's number
+    gone, own, here = (tmp_path / UPLOADS / name for name in names)
+    for directory in (gone, own, here):
         directory.mkdir(parents=True)
     explorer = Explorer(tmp_path, Children())
     assert not gone.exists()
+    assert not own.exists()
     assert here.exists()
     explorer.uploads.mkdir()
     explorer.close()

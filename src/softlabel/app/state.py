@@ -46,7 +46,7 @@ def _delete_orphans(root: Path) -> None:
     if not root.is_dir() or root.is_symlink():
         return
     for directory in root.iterdir():
-        if directory.name.isdecimal() and not _is_alive(int(directory.name)):
+        if directory.name.isdecimal() and (directory.name == str(os.getpid()) or not _is_alive(int(directory.name))):
             shutil.rmtree(directory, ignore_errors=True)
 
 
