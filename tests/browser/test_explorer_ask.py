@@ -202,6 +202,7 @@ def test_by_keyboard_on_a_phone(browser, explorer, table):
         assert overflow(page) <= 0
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_next_explorer_and_the_command_line_go_on(browser, table, tmp_path):
     runs = tmp_path / "runs"
     with started(runs) as server:

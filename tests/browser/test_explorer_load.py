@@ -1,5 +1,7 @@
 """Many tabs at once, and what becomes of their trainings when tabs close or the explorer ends."""
 
+import pytest
+
 from tests.browser.explorer import open_panel, started, wait_until, watched_tab
 
 ENDLESS = "/live?data=digits&epochs=100000&labels=hard"
@@ -11,6 +13,7 @@ def train(page, server):
     page.get_by_role("button", name="Start", exact=True).click()
 
 
+@pytest.mark.slow
 def test_ten_tabs_training_at_once_keep_the_page_usable(browser, explorer):
     contexts = [watched_tab(browser) for _ in range(TABS)]
     pages = [context.__enter__() for context in contexts]
