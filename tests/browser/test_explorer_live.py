@@ -128,8 +128,7 @@ def test_a_closed_tab_ends_its_training(browser, explorer):
     with watched_tab(browser) as page:
         open_panel(page, explorer, ENDLESS)
         press(page, "Start")
-        wait_for_state(page, "Training")
-        assert explorer.working == 1
+        wait_until(page, lambda: explorer.working == 1)
     with watched_tab(browser) as page:
         open_panel(page, explorer)
         wait_until(page, lambda: explorer.working == 0)

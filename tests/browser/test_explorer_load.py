@@ -1,5 +1,7 @@
 """Many tabs at once, and what becomes of their trainings when tabs close or the explorer ends."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from tests.browser.explorer import open_panel, started, wait_until, watched_tab
@@ -15,21 +17,19 @@ def train(page, server):
 
 @pytest.mark.slow
 def test_ten_tabs_training_at_once_keep_the_page_usable(browser, explorer):
-    contexts = [watched_tab(browser) for _ in range(TABS)]
-    pages = [context.__enter__() for context in contexts]
-    for page in pages:
-        train(page, explorer)
-    wait_until(pages[0], lambda: explorer.working == TABS, 60)
-    for page in pages:
-        page.wait_for_selector("text=/^step [1-9]/", timeout=60_000)
-    with watched_tab(browser) as page:
+    with ExitStack() as tabs:
+        pages = [tabs.enter_context(watched_tab(browser)) for _ in range(TABS)]
+        for page in pages:
+            train(page, explorer)
+        wait_until(pages[0], lambda: explorer.working == TABS, 120)
+        for page in pages:
+            page.wait_for_selector("text=/^step [1-9]/", timeout=60_000)
+        page = tabs.enter_context(watched_tab(browser))
         open_panel(page, explorer, "/bounds")
         page.get_by_role("slider").first.locator("[tabindex]").focus()
         before = page.url
         page.keyboard.press("ArrowRight")
         wait_until(page, lambda: page.url != before)
-    for context in contexts:
-        context.__exit__(None, None, None)
     with watched_tab(browser) as page:
         open_panel(page, explorer)
         wait_until(page, lambda: explorer.working == 0)

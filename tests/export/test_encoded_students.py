@@ -49,15 +49,21 @@ def as_pandas(frame):
 def test_every_file_says_what_the_student_says(tmp_path, columns, classes, scale, dtype, seed):
     frame, others = mixed_frame(80, seed).select(columns), mixed_frame(40, seed + 1)
     model = encoded_student(frame, classes, scale, dtype, seed)
-    result = export_student(model, tmp_path, "s", frame)
-    assert max(result.parity.values()) < 1e-5
+    try:
+        result = export_student(model, tmp_path, "s", frame)
+    except SoftlabelError as problem:  # numbers that are not scaled may be too large for float32, which is said
+        assert scale == "none"
+        assert "keeps rounding small" in str(problem)
+        return
+    within = 1e-4 if scale == "none" else 1e-5
+    assert max(result.parity.values()) < within
     truth = model.probabilities(others)
     for ending in ("onnx", "safetensors", "npz"):
         loaded = load_model(result.path(ending))
         assert (loaded.columns, loaded.classes) == (model.columns, model.classes)
-        assert loaded.probabilities(others) == pytest.approx(truth, abs=1e-5)
+        assert loaded.probabilities(others) == pytest.approx(truth, abs=2 * within)
     classes_of_code, p = run_numpy(result.path("py"), others.to_dicts())
-    assert (tuple(classes_of_code), p) == (model.classes, pytest.approx(truth, abs=1e-5))
+    assert (tuple(classes_of_code), p) == (model.classes, pytest.approx(truth, abs=2 * within))
 
 
 def test_any_form_of_the_rows(files):

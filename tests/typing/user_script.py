@@ -38,6 +38,8 @@ def load_data() -> sl.Problem:
     print(roles.group)
     scaler: sl.Scaler = sl.Scaler.fit(part.X, "max")
     print(problem.scaler.how, scaler.factor * 2, scaler.apply(problem.test.X).shape)
+    predictions: sl.TeacherPredictions = sl.network_teacher(problem, seed=1)
+    print(predictions.labels(part.rows).rows)
     return sl.Problem.from_arrays(*arrays(), name="mine", seed=2).binary()
 
 
@@ -96,7 +98,11 @@ def train_students() -> None:
     }
     print(labels["teacher"].targets(temperature=4.0).mean(), labels["hard"].kind)
     students = [sl.Student(width=8, seed=1, labels=name, learning_rate=0.5, radius=None) for name in labels]
-    options = sl.TrainingOptions(precision="float64", callback=lambda step, weights: print(step, weights[0].width))
+
+    def look(step: int, weights: sl.Weights) -> None:
+        print(step, weights[0].width, weights.latest_record(0)["loss"])
+
+    options = sl.TrainingOptions(precision="float64", record_every=10, callback=look, callback_every=10)
     validation = sl.Validation(X[150:], y[150:], every=5, patience=3)
     run: sl.TrainingRun = sl.train_students(X, students, labels, iterations=50, validation=validation, options=options)
     trained: sl.TrainedStudent = run[0]
@@ -163,7 +169,12 @@ def theory() -> None:
 
 
 def kernel_regime() -> None:
-    options = sl.DynamicsOptions(activation="tanh", learning_rate=0.1)
+    def follow(state: sl.DynamicsProgress) -> None:
+        if state.prediction is not None:
+            prediction: sl.DynamicsPrediction = state.prediction
+            print(prediction.predicted.shape, state.done / state.total)
+
+    options = sl.DynamicsOptions(activation="tanh", learning_rate=0.1, test_rows=20, progress=follow)
     result: sl.DynamicsResult = sl.dynamics(*arrays(), rows=50, width=20, strength=1.0, options=options)
     print(result.deviation, result.predicted.shape, result.curve[0]["simulated"], result.drift, *common(result))
     sweep: sl.Sweep = sl.dynamics("digits", width=20, sweep={"strengths": [0, 1]})
@@ -216,6 +227,10 @@ def look_at_runs() -> None:
         print([(bundle.stage, bundle.name, bundle.reason, bundle.seconds) for bundle in failures])
 
 
+def open_the_explorer() -> None:
+    sl.explore("runs", port=9000, browser=False, ready=print)
+
+
 def examine() -> None:
     try:
         examination: sl.Examination = sl.doctor("runs/table1", Path("data.csv"), label="y", id_column="id")
@@ -234,5 +249,6 @@ if __name__ == "__main__":
     print(sl.__version__, should_i_distill(), how_small(), distill_images())
     for part_of_the_script in (
         check_a_teacher, train_students, classify, theory, kernel_regime, papers, look_at_runs, examine,
+        open_the_explorer,
     ):  # fmt: skip
         part_of_the_script()

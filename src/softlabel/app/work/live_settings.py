@@ -38,11 +38,10 @@ class LiveSettings(LinkSettings):
 
     def commands(self) -> dict[str, str]:
         """By its labels, the command that trains a student and prints its errors."""
-        shared = [
-            f"softlabel train {self.data} --width {self.width} --seeds 1 --seed {self.seed}",
-            f"--radius {self.radius:g}" if self.radius else "",
-            f"--learning-rate {self.learning_rate:g} --epochs {self.epochs} --batch-size {self.batch_size or ALL_ROWS}",
-            "--biases" if self.planar else "",
-        ]
-        own = {"hard": "", "soft": f"--soft-labels network --temperature {self.temperature:g}"}
-        return {arm: " ".join(part for part in (*shared, own[arm]) if part) for arm in self.arms}
+        words = ["softlabel", "train", self.data, "--width", f"{self.width}", "--seeds", "1", "--seed", f"{self.seed}"]
+        words += ["--radius", f"{self.radius:g}"] if self.radius else []
+        words += ["--learning-rate", f"{self.learning_rate:g}", "--epochs", f"{self.epochs}"]
+        words += ["--batch-size", f"{self.batch_size or ALL_ROWS}"]
+        words += ["--biases"] if self.planar else []
+        soft = ["--soft-labels", "network", "--temperature", f"{self.temperature:g}"]
+        return {arm: " ".join([*words, *(soft if arm == "soft" else [])]) for arm in self.arms}
