@@ -52,8 +52,8 @@ def test_every_file_says_what_the_student_says(tmp_path, columns, classes, scale
     try:
         result = export_student(model, tmp_path, "s", frame)
     except SoftlabelError as problem:  # numbers that are not scaled may be too large for float32, which is said
-        assert scale == "none"
-        assert "keeps rounding small" in str(problem)
+        if scale != "none" or "keeps rounding small" not in str(problem):
+            raise
         return
     within = 1e-4 if scale == "none" else 1e-5
     assert max(result.parity.values()) < within
