@@ -40,6 +40,11 @@ def test_other_interfaces_allow_numeric_addresses_and_their_own_name():
     assert Address("work.example", 9000).allows("work.example:9000")
 
 
+def test_every_loopback_address_answers_to_itself():
+    assert Address("127.0.0.2", 9000).allows("127.0.0.2:9000")
+    assert not Address("127.0.0.2", 9000).allows("127.0.0.3:9000")
+
+
 def test_the_address_that_a_browser_opens():
     assert LOCAL.url == "http://127.0.0.1:8765/"
     assert Address("0.0.0.0", 9000).url == "http://127.0.0.1:9000/"

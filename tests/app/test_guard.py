@@ -83,6 +83,7 @@ def test_a_header_of_the_page_is_kept(reached):
         ([HOST, ("origin", "http://evil.example")], 403),
         ([HOST, ("origin", "https://127.0.0.1:8765")], 403),
         ([HOST, ("origin", "null")], 403),
+        ([HOST, ("origin", "http://[")], 403),
         ([HOST, ("origin", "http://127.0.0.1:9999")], 403),
     ],
 )

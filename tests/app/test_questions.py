@@ -8,6 +8,7 @@ import time
 import numpy as np
 import polars
 import pytest
+from filelock import FileLock
 from pydantic import ValidationError
 
 import softlabel as sl
@@ -16,6 +17,7 @@ from softlabel.app.questions import DIRECTORY, GRACE, RECORD, Questions, stored_
 from softlabel.app.state import UPLOADS, Explorer
 from softlabel.app.work.questions import Question, answer_question, look_at_columns, look_at_table
 from softlabel.cli.main import app as command_line
+from softlabel.errors import InputError, SoftlabelError
 from tests.app.panels.test_live import Recorder
 
 QUICK = {"student": "logistic", "seeds": 2}
@@ -108,6 +110,52 @@ def test_cancel_and_discard(tmp_path, table):
     questions.discard(asked)
     assert not asked.directory.exists()
     assert questions.find(asked.key) is None
+
+
+def test_a_question_that_was_discarded_elsewhere_does_not_start(tmp_path, table):
+    questions, asked = asked_in(tmp_path, table)
+    questions.discard(asked)
+    questions.start(asked)
+    assert asked.child is None
+    assert asked.status == "interrupted"
+
+
+def test_an_answer_that_has_just_arrived_is_not_canceled(tmp_path, table):
+    questions, asked = asked_in(tmp_path, table)
+    asked.child.queue = [("done", None)]
+    questions.cancel(asked)
+    assert asked.status == "answered"
+
+
+def test_without_a_process_a_question_fails_and_can_be_tried_again(tmp_path, table, monkeypatch):
+    questions, asked = asked_in(tmp_path, table)
+    questions.cancel(asked)
+
+    def fail(*_):
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(questions._children, "start", fail)
+    questions.start(asked)
+    assert asked.status == "failed"
+    assert "Resource temporarily unavailable" in asked.error
+
+
+def test_what_another_process_works_on_is_left_alone(tmp_path, table, monkeypatch):
+    questions, asked = asked_in(tmp_path, table)
+    questions.cancel(asked)
+    asked.run_dir.mkdir()
+    with FileLock(asked.run_dir / ".driver.lock"):
+        (asked.run_dir / "settings.toml").write_text("")
+        for method in (questions.start, questions.discard):
+            with pytest.raises(InputError, match="another process is answering"):
+                method(asked)
+    assert asked.data.exists()
+
+
+def test_a_question_that_cannot_be_stored_leaves_nothing(tmp_path, table):
+    (tmp_path / "runs").write_text("a file")
+    with pytest.raises(SoftlabelError, match="could not be stored"):
+        asked_in(tmp_path, table)
 
 
 def test_an_unfinished_upload_is_deleted_after_a_while(tmp_path):

@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
 import softlabel as sl
+from softlabel.report.page import typeset
 from tests.browser.explorer import PHONE, open_panel, overflow, started, wait_until, watched_tab
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
@@ -82,7 +83,7 @@ def test_the_answer_is_the_libraries(browser, explorer, table):
         page.wait_for_selector(".run-answer")
         (run_dir,) = explorer.runs.glob(f"verdict-*-{key}")
         result = sl.read_run(run_dir, rewrite=False)
-        assert page.locator(".run-answer").inner_text() == result.page().answer[0].replace("-", "−")
+        assert page.locator(".run-answer").inner_text() == typeset(result.page().answer[0])
         assert page.get_by_role("link", name="Open the report").count() == 1
         assert not list((explorer.runs / ".questions" / key).glob("*.csv")), "the upload is deleted"
 
@@ -137,18 +138,20 @@ def test_a_teacher_from_an_onnx_file(browser, explorer, tmp_path):
 
 def test_cancel_is_at_once_and_it_can_go_on(browser, explorer, table):
     with watched_tab(browser) as page:
-        ask_about(page, explorer, table, student="two-layer network", seeds=40)
+        key = ask_about(page, explorer, table, student="two-layer network", seeds=40)
         wait_until(page, lambda: explorer.working > 0)
         page.get_by_role("button", name="Cancel").click()
         wait_for_state(page, "Interrupted")
         wait_until(page, lambda: explorer.working == 0)
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Resume").click()
         page.wait_for_selector(".question button:has-text('Cancel')")
         wait_until(page, lambda: explorer.working > 0)
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("button", name="Discard").click()
         wait_until(page, lambda: page.url.endswith("/try"))
+        page.wait_for_selector("text=1. Your table")
         assert not page.locator("text=Questions without an answer").count()
+        assert not (explorer.runs / ".questions" / key).exists()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,9 @@ def test_an_upload_is_deleted_with_its_tab(browser, explorer, table):
         open_panel(page, explorer, "/try")
         drop(page, table)
         page.wait_for_selector("text=2 classes")
-        assert list((explorer.runs / ".uploads").rglob("*.csv"))
+        drop(page, table)  # a second file of the same name does not replace the first, which may be in use
+        wait_until(page, lambda: len(list((explorer.runs / ".uploads").rglob("*.csv"))) == 2)
+        page.wait_for_selector("text=2 classes")
     with watched_tab(browser) as page:
         open_panel(page, explorer)
         wait_until(page, lambda: not list((explorer.runs / ".uploads").rglob("*.csv")))
@@ -198,8 +203,10 @@ def test_by_keyboard_on_a_phone(browser, explorer, table):
             if page.evaluate("document.activeElement.closest('button')?.innerText") == "Ask":
                 break
         page.keyboard.press("Enter")
-        wait_for_state(page, "")
+        page.wait_for_selector(".question button:has-text('Cancel')")
         assert overflow(page) <= 0
+        page.get_by_role("button", name="Cancel").click()
+        wait_for_state(page, "Interrupted")
 
 
 @pytest.mark.slow
@@ -224,5 +231,5 @@ def test_after_a_kill_the_next_explorer_and_the_command_line_go_on(browser, tabl
     assert done.returncode == 0, done.stderr
     with started(runs) as server, watched_tab(browser) as page:
         open_panel(page, server, f"/try?question={key}")
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Resume").click()
         wait_for_state(page, "Answered")

@@ -1,15 +1,13 @@
 """The panel of the bounds, used as a person would."""
 
 import re
-import time
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 import softlabel as sl
 from softlabel.report.bounds_tables import requirement_table
-from tests.browser.explorer import PHONE, open_panel, overflow, watched_tab
+from tests.browser.explorer import PHONE, open_panel, overflow, wait_until, watched_tab
 
 TABLE = "table.plain"
 
@@ -138,36 +136,21 @@ def test_the_margin_of_a_data_set_is_certified(browser, explorer):
         assert page.locator("pre").first.inner_text() == "softlabel margin digits --rows 10"
 
 
-def children_of(pid):
-    """The processes that descend from this one."""
-    below = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            below += [int(child), *children_of(int(child))]
-    return below
-
-
-def wait_until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
 def test_cancel_and_a_closed_tab_end_the_process(browser, explorer):
-    pid = explorer.process.pid
     with watched_tab(browser) as page:
         open_panel(page, explorer, "/bounds")
-        before = set(children_of(pid))
+        wait_until(page, lambda: explorer.working == 0)
         page.get_by_role("button", name="Certify γ").click()
         page.get_by_text("so far").wait_for(timeout=60_000)
-        assert set(children_of(pid)) - before
+        assert explorer.working == 1
         page.get_by_role("button", name="Cancel").click()
         page.get_by_text("Canceled; the numbers have not changed.").wait_for()
-        wait_until(lambda: not set(children_of(pid)) - before)
+        wait_until(page, lambda: explorer.working == 0)
         assert page.locator(".busy").count() == 0
         wait_for_rows(page)
         page.get_by_role("button", name="Certify γ").click()
         page.locator(".busy").wait_for()
-        wait_until(lambda: set(children_of(pid)) - before)
-    wait_until(lambda: not set(children_of(pid)) - before)
+        wait_until(page, lambda: explorer.working == 1)
+    with watched_tab(browser) as page:
+        open_panel(page, explorer)
+        wait_until(page, lambda: explorer.working == 0)

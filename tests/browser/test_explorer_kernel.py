@@ -1,13 +1,10 @@
 """The panel of the kernel regime in a browser: controls, charts, numbers, errors, and processes that end."""
 
-import time
-from pathlib import Path
-
 import pytest
 
 import softlabel as sl
 from softlabel.app.work.kernel import TEST_ROWS
-from tests.browser.explorer import open_panel, watched_tab
+from tests.browser.explorer import open_panel, wait_until, watched_tab
 
 SMALL = "/kernel?rows=20&width=5&iterations=50"
 LARGE = "/kernel?rows=400&width=400&iterations=10000"
@@ -70,20 +67,8 @@ def check_shown(page, result):
     assert numbers["Training error at the end, simulated"] == f"{result.run.train[-1]:.4g}"
 
 
-def children_of(pid):
-    return [child for tasks in Path(f"/proc/{pid}/task").glob("*/children") for child in tasks.read_text().split()]
-
-
-def work_processes(server):
-    """The processes that work for an explorer: children of the one that they are forked from."""
-    return {work for child in children_of(server.process.pid) for work in children_of(child)}
-
-
-def wait_for_no_work(server):
-    end = time.monotonic() + 15
-    while work_processes(server) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert work_processes(server) == set()
+def wait_for_work(page, server, count):
+    wait_until(page, lambda: server.working == count)
 
 
 def test_what_is_shown_is_what_the_library_says(browser, explorer):
@@ -143,24 +128,24 @@ def test_stop_ends_the_process(browser, explorer):
     with watched_tab(browser) as page:
         open_panel(page, explorer, LARGE)
         wait(page, "() => document.querySelector('.busy').innerText.startsWith('Training the teacher')")
-        assert len(work_processes(explorer)) == 1
+        wait_for_work(page, explorer, 1)
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("Stopped.").wait_for()
-        wait_for_no_work(explorer)
+        wait_for_work(page, explorer, 0)
         assert page.inner_text(".empty") == "Nothing was computed yet. Press Run."
         page.get_by_role("button", name="Run").click()
         wait(page, "() => document.querySelector('.busy').innerText.startsWith('Training the teacher')")
-        assert len(work_processes(explorer)) == 1
+        wait_for_work(page, explorer, 1)
         move(page, "Iterations", "PageDown")
         move(page, "Training rows", "PageDown")
         wait(page, READY)
-        wait_for_no_work(explorer)
+        wait_for_work(page, explorer, 0)
         move(page, "Training rows", "PageUp")  # takes so long that it is certainly stopped
         page.get_by_role("button", name="Stop").click()
         page.get_by_text("The charts are those of earlier settings.").wait_for()
         assert page.locator(".stale .js-plotly-plot").count() == 2
         assert page.locator("[aria-busy=true]").count() == 0
-        wait_for_no_work(explorer)
+        wait_for_work(page, explorer, 0)
         move(page, "Training rows", "PageDown")  # remembered
         wait(page, "() => !document.querySelector('.stale')")
 
@@ -169,8 +154,10 @@ def test_a_closed_tab_leaves_no_process(browser, explorer):
     with watched_tab(browser) as page:
         open_panel(page, explorer, LARGE)
         wait(page, "() => document.querySelector('.busy').innerText.startsWith('Training the teacher')")
-        assert len(work_processes(explorer)) == 1
-    wait_for_no_work(explorer)
+        wait_for_work(page, explorer, 1)
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/")
+        wait_for_work(page, explorer, 0)
 
 
 def test_impossible_links_give_a_remark_and_the_default(browser, explorer):

@@ -57,9 +57,10 @@ def test_pause_resume_and_stop(browser, explorer):
         wait_until(page, lambda: step(page) > 0)
         press(page, "Pause")
         wait_for_state(page, "Paused")
-        page.wait_for_timeout(800)
-        before = step(page)
-        page.wait_for_timeout(800)
+        before = -1
+        while before != (before := step(page)):  # the step at work ends
+            page.wait_for_timeout(1000)
+        page.wait_for_timeout(1000)
         assert step(page) == before
         press(page, "Resume")
         wait_until(page, lambda: step(page) > before)

@@ -47,9 +47,9 @@ class Address:
             return False
         if parts.username is not None or parts.path or parts.query or port != self.port:
             return False
-        if name in LOCAL_NAMES:
+        if name in LOCAL_NAMES or name == self.host.lower():
             return True
-        return not self.local and (name == self.host.lower() or _is_numeric(name))
+        return not self.local and _is_numeric(name)
 
 
 def is_loopback(host: str) -> bool:

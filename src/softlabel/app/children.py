@@ -9,6 +9,7 @@ import contextlib
 import logging
 import multiprocessing
 import os
+import queue
 import signal
 import threading
 import time
@@ -19,6 +20,8 @@ from typing import Any
 from softlabel.errors import SoftlabelError, out_of_memory
 
 PRELOAD = ["softlabel.app.preload"]
+LAST = ("done", "stopped", "error", "lost")  # kinds of the last message of a process
+MOST = 200  # messages that are handled at once
 PRIORITY = 10  # the page goes first
 log = logging.getLogger("softlabel")
 
@@ -82,6 +85,8 @@ class Child:
         self._process.start()
         other.close()
         self.ended = False
+        self._arrived: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -90,19 +95,28 @@ class Child:
         return self._process.pid
 
     def messages(self) -> list[tuple[str, Any]]:
-        """What has arrived since the last call; never waits."""
+        """What has arrived since the last call, at most `MOST` messages; never waits."""
         arrived: list[tuple[str, Any]] = []
-        while not self.ended:
+        while not self.ended and len(arrived) < MOST:
             try:
-                if not self._connection.poll():
-                    break
-                arrived.append(self._connection.recv())
-            except (EOFError, OSError):
-                arrived.append(("lost", "the process ended without a result, perhaps for lack of memory"))
-            self.ended = arrived[-1][0] in ("done", "stopped", "error", "lost")
+                arrived.append(self._arrived.get_nowait())
+            except queue.Empty:
+                break
+            self.ended = arrived[-1][0] in LAST
         if self.ended:
             self.close()
         return arrived
+
+    def _read(self) -> None:
+        """Receive messages, which may be large and come in parts, in a thread of its own."""
+        kind = ""
+        while kind not in LAST:
+            try:
+                kind, content = self._connection.recv()
+            except Exception:  # the end of the pipe, or what a dying process has sent
+                kind, content = "lost", "the process ended without a result, perhaps for lack of memory"
+            self._arrived.put((kind, content))
+        self._connection.close()
 
     def say(self, word: str) -> None:
         """Send a word to the work: pause, resume or stop."""
@@ -112,8 +126,6 @@ class Child:
     def close(self) -> None:
         """End the process and all that it has started, at once."""
         self.ended = True
-        with contextlib.suppress(OSError):
-            self._connection.close()
         if self._process.is_alive():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -126,6 +138,7 @@ class Children:
 
     def __init__(self) -> None:
         self._children: list[Child] = []
+        self._closed = False
         self._lock = threading.Lock()
 
     def start(self, work: Work, *arguments: Any) -> Child:
@@ -133,6 +146,9 @@ class Children:
         child = Child(work, *arguments)
         with self._lock:  # tabs start their processes in threads
             self._children = [*(one for one in self._children if not one.ended), child]
+            closed = self._closed
+        if closed:
+            child.close()
         return child
 
     @property
@@ -141,7 +157,9 @@ class Children:
         return sum(not child.ended for child in self._children)
 
     def close(self) -> None:
-        """End all of them."""
+        """End all of them, and those that are being started."""
+        with self._lock:
+            self._closed = True
         for child in self._children:
             child.close()
 

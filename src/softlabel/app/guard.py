@@ -75,7 +75,7 @@ class Guard:
         try:
             await self.app(scope, self._limited(receive), _with_headers(send))
         except TooLargeError:
-            await _refuse(scope, receive, send, 413, f"the file is larger than {self.limit:,} bytes")
+            await _refuse(scope, receive, send, 413, f"the request is larger than {self.limit:,} bytes")
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Status and reason where a request is refused."""
@@ -88,11 +88,14 @@ class Guard:
             return 401, "open the address that the explorer printed: it contains the token"
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.limit:
-            return 413, f"the file is larger than {self.limit:,} bytes"
+            return 413, f"the request is larger than {self.limit:,} bytes"
         return None
 
     def _own(self, origin: str) -> bool:
-        parts = urlsplit(origin)
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
         return parts.scheme == "http" and self.address.allows(origin.partition("://")[2])
 
     def _shown_in_address(self, scope: Scope) -> bool:

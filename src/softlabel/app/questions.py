@@ -18,6 +18,7 @@ from pydantic import ValidationError
 import softlabel as sl
 from softlabel.app.children import Child, Children
 from softlabel.app.work.questions import Question, answer_question
+from softlabel.errors import SoftlabelError, require
 from softlabel.lab.file_names import file_name
 from softlabel.numerics.files import write_text
 
@@ -113,26 +114,37 @@ class Questions:
         key = secrets.token_hex(4)
         run_dir = self._runs / f"{question.kind}-{file_name(Path(question.data).stem)}-{key}"
         asked = AskedQuestion(key, question, self._runs / DIRECTORY / key, run_dir)
-        asked.directory.mkdir(parents=True)
-        _copy(data, asked.data)
-        if teacher is not None and asked.teacher is not None:
-            _copy(teacher, asked.teacher)
         record = question.model_dump() | {"run": run_dir.name, "command": asked.command}
-        write_text(asked.directory / RECORD, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        try:
+            asked.directory.mkdir(parents=True)
+            _copy(data, asked.data)
+            if teacher is not None and asked.teacher is not None:
+                _copy(teacher, asked.teacher)
+            write_text(asked.directory / RECORD, json.dumps(record, indent=1) + "\n")
+        except OSError as error:
+            shutil.rmtree(asked.directory, ignore_errors=True)
+            raise SoftlabelError(f"the question could not be stored in '{self._runs}': {error.strerror}") from error
         self._asked[key] = asked
         self.start(asked)
         return asked
 
     def start(self, asked: AskedQuestion) -> None:
         """Begin to answer a question, or go on."""
-        if asked.status in ("running", "answered"):
+        if asked.status in ("running", "answered") or self._asked.get(asked.key) is not asked:
             return
-        asked.status, asked.error, asked.progress, asked.notes = "running", None, None, []
+        _check_free(asked)
+        asked.error, asked.progress, asked.notes = None, None, []
         work = (answer_question, asked.question, asked.data, asked.teacher, asked.run_dir)
-        asked.child = self._children.start(*work)
+        try:
+            asked.child = self._children.start(*work)
+        except OSError as error:
+            asked.status, asked.error = "failed", f"no process could be started ({error.strerror}); try again"
+        else:
+            asked.status = "running"
 
     def cancel(self, asked: AskedQuestion) -> None:
         """Stop at once; what is finished stays."""
+        asked.look()  # it may have been answered just now
         if asked.child is not None:
             asked.child.close()
             asked.child, asked.status = None, "interrupted"
@@ -140,6 +152,7 @@ class Questions:
     def discard(self, asked: AskedQuestion) -> None:
         """Stop, and delete the files of the question. Its run stays."""
         self.cancel(asked)
+        _check_free(asked)
         shutil.rmtree(asked.directory, ignore_errors=True)
         self._asked.pop(asked.key, None)
 
@@ -147,6 +160,16 @@ class Questions:
         """Take the messages of all processes, whether a page shows them or not."""
         for asked in self._asked.values():
             asked.look()
+
+
+def _check_free(asked: AskedQuestion) -> None:
+    """Refuse where another process works on the run: another explorer, or the command."""
+    if asked.run_dir.is_dir():
+        try:
+            status = sl.inspect_run(asked.run_dir).status
+        except SoftlabelError:
+            return  # nothing was written yet
+        require(status != "running", f"another process is answering this question in '{asked.run_dir}'; wait for it")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -51,7 +51,7 @@ class RunFiles:
         path = self._paths.get(key)
         if path is None or not path.is_file() or not is_inside(self.root, path):
             return PlainTextResponse("softlabel: there is no such file; open the run in the explorer again\n", 404)
-        if path.stat().st_size > LARGEST[path.suffix]:
+        if path.stat().st_size > LARGEST.get(path.suffix, 0):
             return PlainTextResponse(f"softlabel: '{path.name}' is too large; open it from its directory\n", 413)
         headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
         return FileResponse(path, media_type=KINDS[path.suffix], headers=headers)

@@ -1,5 +1,6 @@
 """The work of one tab: at most one process at a time, replaced by a newer one, ended with the tab."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,7 @@ class TabWork:
         self._request: tuple[Work, tuple[Any, ...]] | None = None
         self._child: Child | None = None
         self._number = 0  # of requests and stops
+        self._changing = threading.Lock()  # of the number and the process, which a thread starts
         self._requested = self._due = 0.0
         self._timer = ui.timer(EVERY, self._look, active=False)
         ui.context.client.on_delete(self.stop)
@@ -50,12 +52,13 @@ class TabWork:
 
     def stop(self) -> None:
         """End the process, and forget the request."""
-        self._number += 1
+        with self._changing:
+            self._number += 1
+            child, self._child = self._child, None
         self._request = None
         self._timer.deactivate()
-        if self._child is not None:
-            self._child.close()
-            self._child = None
+        if child is not None:
+            child.close()
 
     async def _look(self) -> None:
         if self._waiting is not None:
@@ -65,19 +68,29 @@ class TabWork:
         child = self._child
         if child is None:
             return
+        problem: Exception | None = None
         for kind, content in child.messages():
             if child is not self._child:  # the last message made a request
-                return
+                break
             if child.ended and kind in ("done", "stopped", "error", "lost"):
                 self.stop()
-            self._handle(kind, content)
+            try:
+                self._handle(kind, content)
+            except Exception as error:  # of one message: the others are handled all the same
+                problem = error
+        if problem is not None:
+            raise problem
 
     async def _start(self, work: Work, arguments: tuple[Any, ...]) -> None:
         self._request, number = None, self._number
-        child = await run.io_bound(self._explorer.children.start, work, *arguments)
-        if child is None:  # the explorer ends
-            return
-        if number == self._number:
-            self._child = child
-        else:  # stopped or replaced in the meantime
-            child.close()
+
+        def start() -> None:  # ends by itself what it has started for a tab that is gone, or for an earlier request
+            child = self._explorer.children.start(work, *arguments)
+            with self._changing:
+                wanted = number == self._number
+                if wanted:
+                    self._child = child
+            if not wanted:
+                child.close()
+
+        await run.io_bound(start)

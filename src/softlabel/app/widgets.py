@@ -111,10 +111,31 @@ def shared_link(path: str, settings: LinkSettings) -> None:
     ui.navigate.history.replace(f"{path}?{query}" if query else path)
 
 
+class LinkedSettings:
+    """Settings that the address of the page shows soon after they have changed.
+
+    A browser refuses an address that changes with every movement of a slider.
+    """
+
+    def __init__(self, path: str, settings: LinkSettings) -> None:
+        self._path, self._shown, self._latest = path, settings, settings
+        ui.timer(0.4, self._show)
+
+    def change(self, settings: LinkSettings) -> None:
+        """Show these settings at the next occasion."""
+        self._latest = settings
+
+    def _show(self) -> None:
+        if self._shown != self._latest:
+            self._shown = self._latest
+            shared_link(self._path, self._latest)
+
+
 def _command_line(words: str) -> None:
+    shown = printable(words)  # what is copied is what can be read
     with ui.element("div").classes("command"):
-        text("pre", words).props("tabindex=0")
-        button = ui.button(icon="content_copy", on_click=lambda: _copy(words))
+        text("pre", shown).props("tabindex=0")
+        button = ui.button(icon="content_copy", on_click=lambda: _copy(shown))
         button.props('flat dense aria-label="Copy the command"').tooltip("Copy the command")
 
 

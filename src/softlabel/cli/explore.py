@@ -23,7 +23,7 @@ def explore(
 ) -> None:
     """Open the explorer: a local web page to see distillation happen, to ask for a verdict, and to look at runs.
 
-    It listens on this machine only, and nothing leaves the machine. Ctrl-C ends it and every training that it started;
+    It listens on this machine only, and no data leave the machine. Ctrl-C ends it and every training that it started;
     a verdict or a plan that was at work goes on where it was when it is started again.
 
     Example: softlabel explore

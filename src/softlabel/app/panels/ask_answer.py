@@ -8,7 +8,7 @@ from nicegui import ui
 from softlabel.app.panels.runs_view import RunView
 from softlabel.app.questions import AskedQuestion
 from softlabel.app.state import Explorer
-from softlabel.app.widgets import command, problem, remark, text
+from softlabel.app.widgets import command, problem, problems_shown, remark, text
 from softlabel.errors import counted
 from softlabel.printable import printable
 
@@ -16,7 +16,7 @@ EVERY = 0.4  # seconds between two looks
 SHOWN_NOTES = 6
 STATES = {
     "running": "At work",
-    "interrupted": "Interrupted; it can go on where it was",
+    "interrupted": "Interrupted; it can be resumed",
     "failed": "Ended with an error",
     "answered": "Answered",
 }
@@ -43,9 +43,9 @@ class QuestionView:
             self.bar = ui.linear_progress(value=0, show_value=False, size="10px").props("rounded")
             self.bar.props["aria-label"] = "Progress"
             with ui.element("div").classes("buttons"):
-                self.cancelling = ui.button("Cancel", on_click=self._cancel).props("outline")
-                self.going_on = ui.button("Go on", on_click=self._go_on)
-                self.discarding = ui.button("Discard", on_click=self._discard).props("outline color=negative")
+                self.cancel_button = ui.button("Cancel", on_click=self._cancel).props("outline")
+                self.resume_button = ui.button("Resume", on_click=self._resume)
+                self.discard_button = ui.button("Discard", on_click=self._discard).props("outline color=negative")
             self.notes = ui.element("div")
             self.answer = ui.element("div")
             self.repeat = ui.element("div")
@@ -64,9 +64,9 @@ class QuestionView:
         self.bar.set_value(1.0 if asked.status == "answered" else asked.progress.share if asked.progress else 0.0)
         running, answered = asked.status == "running", asked.status == "answered"
         self.bar.set_visibility(not answered)
-        self.cancelling.set_visibility(running)
-        self.going_on.set_visibility(asked.status in ("interrupted", "failed"))
-        self.discarding.set_visibility(not answered and not running)
+        self.cancel_button.set_visibility(running)
+        self.resume_button.set_visibility(asked.status in ("interrupted", "failed"))
+        self.discard_button.set_visibility(not answered and not running)
         self._show_notes()
         if changed:
             self._show_result()
@@ -105,7 +105,7 @@ class QuestionView:
         with self.repeat:
             if asked.status == "answered":
                 return
-            command(asked.command, title="The command that answers this, and goes on where it was")
+            command(asked.command, title="The command that answers this, or resumes it")
 
     def _show_students(self, directory: Path) -> None:
         files = sorted(path for path in directory.glob("*") if path.suffix in WHAT) if directory.is_dir() else []
@@ -123,10 +123,12 @@ class QuestionView:
         self.explorer.questions.cancel(self.asked)
         self.look()
 
-    def _go_on(self) -> None:
-        self.explorer.questions.start(self.asked)
+    def _resume(self) -> None:
+        with self.notes, problems_shown():
+            self.explorer.questions.start(self.asked)
         self.look()
 
     def _discard(self) -> None:
-        self.explorer.questions.discard(self.asked)
-        ui.navigate.to("/try")
+        with self.notes, problems_shown():
+            self.explorer.questions.discard(self.asked)
+            ui.navigate.to("/try")

@@ -15,9 +15,10 @@ from softlabel.app.questions import AskedQuestion, stored_name
 from softlabel.app.server import LARGEST_UPLOAD
 from softlabel.app.state import Explorer
 from softlabel.app.tab_work import TabWork
-from softlabel.app.widgets import busy, choice, plain_table, problem, remark, text
+from softlabel.app.widgets import busy, choice, plain_table, problem, problems_shown, remark, text
 from softlabel.app.work.questions import Question, look_at_columns, look_at_table
-from softlabel.errors import counted, few
+from softlabel.errors import SoftlabelError, counted, few, require
+from softlabel.printable import printable
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".npy")
 MOST_COLUMNS = 60  # that are shown
@@ -59,8 +60,12 @@ class QuestionForm:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def _take(self, event: UploadEventArguments) -> Path:
-        path = self.folder / stored_name(event.file.name)
-        await event.file.save(path)
+        """Store an upload in a directory of its own: a question may go on reading an earlier one of the same name."""
+        path = self.folder / secrets.token_hex(4) / stored_name(event.file.name)
+        try:
+            await event.file.save(path)
+        except OSError as error:
+            raise SoftlabelError(f"“{event.file.name}” could not be stored: {error.strerror}") from error
         return path
 
     async def _take_data(self, event: UploadEventArguments) -> None:
@@ -71,7 +76,11 @@ class QuestionForm:
             with self.error:
                 problem(f"“{event.file.name}” is not a table: drop a file that ends in {few(SUFFIXES, 9)}")
             return
-        self.data, self.name, self.table = await self._take(event), event.file.name, None
+        with self.error, problems_shown():
+            self.data, self.name, self.table = await self._take(event), event.file.name, None
+            self._look_at_table()
+
+    def _look_at_table(self) -> None:
         with self.looks, busy("Looking at the table …"):
             pass
         self.column_work.stop()
@@ -96,7 +105,7 @@ class QuestionForm:
         table = self.table
         text("h2", f"{self.name}: {counted(table.rows, 'row')}, {counted(len(table.columns), 'column')}")
         with ui.element("div").classes("wide prose-table").props('tabindex=0 role=region aria-label="Columns"'):
-            plain_table(["column", "what will be done with it", "examples", "missing", "different"], rows)
+            plain_table(["column", "what will be done with it", "examples", "missing", "distinct"], rows)
         if len(table.columns) > MOST_COLUMNS:
             text("p", f"The first {MOST_COLUMNS} of {len(table.columns):,} columns.").classes("muted")
 
@@ -106,9 +115,9 @@ class QuestionForm:
         first = [*self.table.label_candidates, *(name for name in names if name not in self.table.label_candidates)]
         with ui.element("div").classes("panel controls question-form"):
             text("h2", "2. Your question").classes("first-title")
-            options = dict(enumerate(first))
-            self.names = options
-            self.label = choice("Label column", options, 0, lambda _: self._look_at_columns())
+            self.names = dict(enumerate(first))
+            shown = {number: printable(name) for number, name in self.names.items()}
+            self.label = choice("Label column", shown, 0, lambda _: self._look_at_columns())
             self.classes = ui.element("div")
             self.kind = ui.radio(KINDS, value="verdict", on_change=lambda _: self._show_fields()).props("inline")
             self.kind.props["aria-label"] = "Question"
@@ -171,8 +180,10 @@ class QuestionForm:
 
     async def _take_teacher(self, event: UploadEventArguments) -> None:
         self.refused.clear()
-        self.teacher, self.teacher_name = await self._take(event), event.file.name
-        self.teacher_shown.set_text(f"Teacher: {self.teacher_name}")
+        with self.refused, problems_shown():
+            require(event.file.name.lower().endswith(".onnx"), f"“{event.file.name}” is not an ONNX file")
+            self.teacher, self.teacher_name = await self._take(event), event.file.name
+            self.teacher_shown.set_text(f"Teacher: {self.teacher_name}")
 
     def _ask(self) -> None:
         self.refused.clear()
@@ -190,8 +201,10 @@ class QuestionForm:
             except ValidationError:
                 problem("The accuracy must lie between 0 and 100%, and the number of seeds between 2 and 1,000.")
                 return
-        assert self.data is not None
-        self.on_asked(self.explorer.questions.ask(question, self.data, self.teacher if onnx else None))
+            assert self.data is not None
+            with problems_shown():
+                asked = self.explorer.questions.ask(question, self.data, self.teacher if onnx else None)
+                self.on_asked(asked)
 
 
 def _dropping(label: str, suffixes: tuple[str, ...], on_upload: Any) -> None:

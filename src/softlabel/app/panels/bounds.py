@@ -12,7 +12,7 @@ from softlabel.app.links import LinkSettings, settings_from
 from softlabel.app.panels.bounds_margin import MarginOfData
 from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
-from softlabel.app.widgets import command, plain_table, plot, remark, replot, shared_link, show_in, slider, text
+from softlabel.app.widgets import LinkedSettings, command, plain_table, plot, remark, replot, show_in, slider, text
 from softlabel.report.bounds_chart import bounds_charts, neurons
 from softlabel.report.bounds_tables import requirement_table
 from softlabel.report.charts import Chart
@@ -88,7 +88,7 @@ class BoundsPage:
     """The page of one visitor; a moved slider changes its charts and its texts in place."""
 
     def __init__(self, explorer: Explorer, settings: BoundsSettings) -> None:
-        self.explorer, self.settings, self.shared = explorer, settings, settings
+        self.explorer, self.settings = explorer, settings
         self._compute_curves()
 
     def build(self) -> None:
@@ -102,7 +102,7 @@ class BoundsPage:
             with ui.element("div"):
                 self._build_results(overview)
         self._build_sliders()
-        ui.timer(0.4, self._share)  # a browser refuses an address that changes with every movement
+        self.link = LinkedSettings(PANEL.path, self.settings)
 
     def move(self, name: str, value: float) -> None:
         """Change one of the numbers, and redraw."""
@@ -121,6 +121,7 @@ class BoundsPage:
 
     def redraw(self) -> None:
         """Show the numbers and the charts of the present settings."""
+        self.link.change(self.settings)
         overview = sl.bounds.overview(**self.settings.model_dump())
         show_in(self.lead, _headline(overview))
         for family, chart in bounds_charts(overview, self.gammas, self.curves).items():
@@ -168,11 +169,6 @@ class BoundsPage:
                 self.cells = plain_table(table.header, [[cell.text for cell in row] for row in table.cells])
         with ui.element("div") as self.command:
             command(self.settings.command)
-
-    def _share(self) -> None:
-        if self.shared != self.settings:
-            self.shared = self.settings
-            shared_link(PANEL.path, self.settings)
 
 
 def _headline(overview: sl.bounds.Overview) -> str:

@@ -6,6 +6,8 @@ from nicegui import ui
 
 from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
+from softlabel.app.widgets import text
+from softlabel.printable import printable
 
 
 def build(explorer: Explorer, query: Mapping[str, str]) -> None:
@@ -18,7 +20,9 @@ def build(explorer: Explorer, query: Mapping[str, str]) -> None:
                 with ui.link(target=panel.path).classes("panel card-link"):
                     ui.label(panel.title).classes("card-title")
                     ui.label(panel.about).classes("muted")
-    ui.label(f"Runs are read from and written to “{explorer.runs}”. Nothing leaves this machine.").classes("muted")
+    runs = printable(explorer.runs)
+    text("p", f"Runs are read from and written to “{runs}”. No data leave this machine; named data sets are downloaded "
+              "where they are not in the cache.").classes("muted")  # fmt: skip
 
 
 PANEL = ExplorerPanel(

@@ -22,6 +22,7 @@ from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
 from softlabel.app.tab_work import TabWork
 from softlabel.app.widgets import (
+    LinkedSettings,
     chart,
     command,
     empty,
@@ -30,7 +31,6 @@ from softlabel.app.widgets import (
     redraw,
     remark,
     sentence,
-    shared_link,
     slider,
     text,
 )
@@ -76,6 +76,7 @@ class _KernelTab:
             self.shown = ui.element("div")
         self.plots: list[ui.plotly] = []
         self.work = TabWork(explorer, self._handle, self._waiting)
+        self.link = LinkedSettings(PATH, settings)
 
     def _controls(self) -> None:
         now = self.settings
@@ -102,7 +103,7 @@ class _KernelTab:
     def _change(self, **values: Any) -> None:
         """One control has moved."""
         self.settings = self.settings.model_copy(update=values)
-        shared_link(PATH, self.settings)
+        self.link.change(self.settings)
         self.run(after=QUIET)
 
     def run(self, after: float = 0.0) -> None:

@@ -12,6 +12,7 @@ from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
 from softlabel.app.tab_work import TabWork
 from softlabel.app.widgets import (
+    LinkedSettings,
     chart,
     choice,
     command,
@@ -22,7 +23,6 @@ from softlabel.app.widgets import (
     remark,
     replot,
     sentence,
-    shared_link,
     slider,
     text,
 )
@@ -63,6 +63,7 @@ class LiveTraining:
         self.view: LiveView | None = None
         self._build()
         self.work = TabWork(explorer, self._receive)
+        self.link = LinkedSettings(PATH, settings)
         ui.timer(REDRAW, self.draw)
 
     def _build(self) -> None:
@@ -71,9 +72,9 @@ class LiveTraining:
                 self._controls()
             with ui.element("div"):
                 with ui.element("div").classes("buttons"):
-                    self.go = ui.button("Start", on_click=self.begin)
-                    self.pausing = ui.button("Pause", on_click=self.pause).props("outline")
-                    self.stopping = ui.button("Stop", on_click=self.stop).props("outline")
+                    self.start_button = ui.button("Start", on_click=self.begin)
+                    self.pause_button = ui.button("Pause", on_click=self.pause).props("outline")
+                    self.stop_button = ui.button("Stop", on_click=self.stop).props("outline")
                     self.status = text("span", "").props("role=status aria-live=polite")
                     self.step = text("span", "").classes("muted")
                 self.bar = ui.linear_progress(value=0, show_value=False).props('aria-label="Progress" rounded')
@@ -117,13 +118,13 @@ class LiveTraining:
             self.settings = self.settings.model_copy(update={"epochs": epochs, "batch_size": batch_size})
             ui.navigate.to(f"{PATH}?{query_of(self.settings)}")
             return
-        shared_link(PATH, self.settings)
+        self.link.change(self.settings)
         self._show_repeat()
 
     def _show_repeat(self) -> None:
         self.repeat.clear()
         with self.repeat:
-            command(*self.settings.commands().values())
+            command(*self.settings.commands().values(), title="The commands that train with these settings")
 
     def begin(self) -> None:
         """Start a training with the present settings, in place of the one that is shown."""
@@ -160,6 +161,8 @@ class LiveTraining:
             self._show_state("finished", "Finished")
         else:
             self._show_state("failed", "The training ended with an error")
+            if self.view is None:
+                self.result.clear()
             with self.result:
                 problem(content)
 
@@ -173,10 +176,10 @@ class LiveTraining:
         self.state = state
         self.status.set_text(words)
         working = state in ("busy", "training", "paused")
-        self.go.set_text("Start" if state == "idle" else "Restart")
-        self.pausing.set_text("Resume" if state == "paused" else "Pause")
-        self.pausing.set_enabled(state in ("training", "paused"))
-        self.stopping.set_enabled(working)
+        self.start_button.set_text("Start" if state == "idle" else "Restart")
+        self.pause_button.set_text("Resume" if state == "paused" else "Pause")
+        self.pause_button.set_enabled(state in ("training", "paused"))
+        self.stop_button.set_enabled(working)
         if state == "busy" and self.view is None:
             self.step.set_text("")
             self.bar.set_value(0)

@@ -98,7 +98,7 @@ class RunsPage:
         with self._place:
             if not names:
                 empty("Choose a run in the list. Runs are made by the commands verdict, plan, reproduce, train and "
-                      "distill, or by the other panels.")  # fmt: skip
+                      "distill, or by “Try your own”.")  # fmt: skip
             elif len(names) == 1:
                 self._views = [RunView(self._explorer, names[0])]
             else:
@@ -119,7 +119,10 @@ class RunsPage:
 
     def _link(self) -> None:
         run, beside = [*self._names, "", ""][:2]
-        shared_link(PATH, RunsLink.model_validate({"run": run, "beside": beside, **self._list.filters}))
+        link, _ = settings_from(
+            RunsLink, {"run": run, "beside": beside, **self._list.filters}
+        )  # without what is too long
+        shared_link(PATH, link)
 
 
 def build(explorer: Explorer, query: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import softlabel as sl
 from softlabel.app.children import Line
 from softlabel.errors import require, short
+from softlabel.printable import printable
 from softlabel.report.charts import Chart
 from softlabel.report.page import Page, Table
 
@@ -41,8 +42,9 @@ class ListedRun:
 
     @classmethod
     def from_state(cls, state: sl.RunState, directory: Path) -> "ListedRun":
+        study, data = (value and printable(short(value, 120)) for value in (state.study, state.data))
         return cls(state.run_dir.relative_to(directory).as_posix(), state.status, state.version, state.changed,
-                   state.study, state.data, state.done)  # fmt: skip
+                   study, data, state.done)  # fmt: skip
 
 
 def watch_runs(line: Line, directory: Path) -> None:
