@@ -22,7 +22,14 @@ def new_run(run_dir, study="mechanism", age=0):
     settings = run_dir / "settings.toml"
     settings.write_text(f'study = "{study}"\n')
     os.utime(settings, (1e9 - age, 1e9 - age))
+    (run_dir / "report.html").write_text("")
     return run_dir / "figures"
+
+
+def test_a_directory_of_figures_that_is_a_link_is_not_read(tmp_path, unpublished):
+    picture(tmp_path / "elsewhere" / "secret.png")
+    new_run(tmp_path / "runs" / "a").symlink_to(tmp_path / "elsewhere")
+    assert study_pictures("mechanism", tmp_path / "runs") == []
 
 
 @pytest.fixture

@@ -110,6 +110,7 @@ def hostile(browser, tmp_path_factory):
     figures = runs / "table1-<i>digits" / "figures"
     figures.mkdir(parents=True)
     (figures.parent / "settings.toml").write_text('study = "table1"\n')
+    (figures.parent / "report.html").write_text("")
     Image.fromarray(np.zeros((20, 30), dtype=np.uint8)).save(figures / "table1.png")
     Image.fromarray(np.zeros((40, 50), dtype=np.uint8)).save(figures / "<img src=x onerror=boom()>.png")
     (figures / "map.png").write_text("<script>boom()</script>")

@@ -8,11 +8,12 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import softlabel
+import softlabel as sl
 
 SETTINGS, FIGURES = "settings.toml", "figures/*.png"
 LARGEST_PICTURE, LARGEST_SETTINGS = 4 * 2**20, 2**20  # bytes
@@ -50,15 +51,19 @@ def study_pictures(study: str, runs: Path) -> list[Picture]:
 
 def published_results() -> Path | None:
     """The directory of published results where softlabel runs from its source repository."""
-    root = Path(softlabel.__file__).resolve().parents[2]
+    root = Path(sl.__file__).resolve().parents[2]
     results = root / "docs" / "results"
     return results if (root / "pyproject.toml").is_file() and results.is_dir() else None
 
 
 def _runs(study: str, runs: Path) -> list[Path]:
     """The directories of a study's runs, the newest first."""
-    dated = [(path.stat().st_mtime, path.parent) for path in islice(runs.rglob(SETTINGS), MOST_RUNS)
-             if _study_of(path) == study]  # fmt: skip
+    dated = []
+    for run_dir in sl.find_runs(runs, limit=MOST_RUNS) if runs.is_dir() else []:
+        settings = run_dir / SETTINGS
+        if _study_of(settings) == study:
+            with suppress(OSError):  # it may be removed just now
+                dated.append((settings.stat().st_mtime, run_dir))
     return [run_dir for _, run_dir in sorted(dated, reverse=True)]
 
 
@@ -77,7 +82,7 @@ def _pictures(study: str, run_dir: Path, published: bool) -> list[Picture]:
 
 def _images(run_dir: Path) -> Iterator[tuple[str, str]]:
     """Name and data URI of every figure that is a PNG image of moderate size."""
-    for path in sorted(run_dir.glob(FIGURES)):
+    for path in [] if (run_dir / "figures").is_symlink() else sorted(run_dir.glob(FIGURES)):
         content = _content(path, LARGEST_PICTURE)
         if content is not None and _is_moderate_png(content):
             yield path.stem, "data:image/png;base64," + base64.b64encode(content).decode()
