@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import run, ui
 
-from softlabel.app.children import Child, Work
+from softlabel.app.children import LAST, Child, Work
 from softlabel.app.state import Explorer
 
 EVERY = 0.05  # seconds between two looks at the messages
@@ -72,7 +72,7 @@ class TabWork:
         for kind, content in child.messages():
             if child is not self._child:  # the last message made a request
                 break
-            if child.ended and kind in ("done", "stopped", "error", "lost"):
+            if child.ended and kind in LAST:
                 self.stop()
             try:
                 self._handle(kind, content)

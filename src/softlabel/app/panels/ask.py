@@ -19,7 +19,6 @@ class AskPanel:
 
     def __init__(self, explorer: Explorer, key: str | None) -> None:
         self.explorer = explorer
-        self.view: QuestionView | None = None
         asked = None if key is None else explorer.questions.find(key)
         if key is not None and asked is None:
             remark("The question in the address is not known here: it was discarded, or asked elsewhere.")
@@ -36,7 +35,7 @@ class AskPanel:
         ui.navigate.history.replace(f"{PATH}?question={asked.key}")
         self.place.clear()
         with self.place:
-            self.view = QuestionView(self.explorer, asked)
+            QuestionView(self.explorer, asked)
         ui.run_javascript(f"getHtmlElement({self.place.id}).scrollIntoView({{behavior: 'smooth'}})")
 
     def _show_earlier(self, shown: AskedQuestion | None) -> None:

@@ -54,7 +54,7 @@ class LiveTraining:
     """The panel of one visitor: the settings, the training, and what is shown of it."""
 
     def __init__(self, explorer: Explorer, settings: LiveSettings) -> None:
-        self.explorer, self.settings = explorer, settings
+        self.settings = settings
         self.shown = settings  # what the training that is shown was started with
         self.start: LiveStart | None = None
         self.frames: list[LiveFrame] = []

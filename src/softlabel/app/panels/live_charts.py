@@ -10,6 +10,7 @@ from softlabel.app.work.live_settings import ARM_NAMES, LiveSettings
 from softlabel.report.charts import COLORS, Panel, Series
 
 FIRST_CLASS, SECOND_CLASS = COLORS["other"], COLORS["teacher"]
+FADED = [[0, "#e9bfd7"], [0.5, "#ffffff"], [1, "#a9dccb"]]  # their colors, light enough for points and lines above
 REACH = 2.0  # log-odds beyond which the colors of the map no longer change
 ARROW = 0.9  # length of the longest neuron in the plane
 
@@ -46,7 +47,7 @@ def plane_figure(arm: str, start: LiveStart, first: LiveFrame, now: LiveFrame) -
     length = max(float(np.linalg.norm(one.neurons[arm], axis=1).max()) for one in (first, now)) or 1.0
     data = [
         {"type": "contour", "x": across, "y": across, "z": np.round(now.maps[arm], 2).tolist(), "showscale": False,
-         "zmin": -REACH, "zmax": REACH, "colorscale": _faded(), "contours": {"start": 0, "end": 0, "size": 1,
+         "zmin": -REACH, "zmax": REACH, "colorscale": FADED, "contours": {"start": 0, "end": 0, "size": 1,
          "coloring": "heatmap"}, "line": {"color": COLORS[arm], "width": 3.5}, "hoverinfo": "skip"},
         _examples(start, -1.0),
         _examples(start, 1.0),
@@ -59,11 +60,6 @@ def plane_figure(arm: str, start: LiveStart, first: LiveFrame, now: LiveFrame) -
         "paper_bgcolor": "rgba(0,0,0,0)", "template": {"data": {"scatter": [{"type": "scatter"}]}},
     }  # fmt: skip
     return {"data": data, "layout": layout}
-
-
-def _faded() -> list[list[Any]]:
-    """From the color of the first class to that of the second, light enough for points and lines above it."""
-    return [[0, "#e9bfd7"], [0.5, "#ffffff"], [1, "#a9dccb"]]
 
 
 def _examples(start: LiveStart, sign: float) -> dict[str, Any]:
