@@ -46,7 +46,7 @@ def test_a_moved_slider_changes_numbers_charts_and_address(browser, explorer):
     with watched_tab(browser) as page:
         open_panel(page, explorer, "/bounds")
         wait_for_rows(page)
-        assert page.locator(".js-plotly-plot .scatterlayer").count() == 4
+        page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer').length === 4")
         slider = page.locator(".slider", has_text="Margin γ").locator(".q-slider")
         box = slider.bounding_box()
         page.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2)

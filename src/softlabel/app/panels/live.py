@@ -143,8 +143,9 @@ class LiveTraining:
             self._show_state("paused", "Paused")
 
     def stop(self) -> None:
-        """End the training; what it has shown stays."""
+        """End the training; what it has sent stays, and is shown now, so that nothing moves afterwards."""
         self.work.stop()
+        self.draw()
         self._show_state("stopped", "Stopped")
 
     def _receive(self, kind: str, content: Any) -> None:
