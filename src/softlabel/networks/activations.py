@@ -32,14 +32,18 @@ def _gelu_derivative(z: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Activation:
-    """`value(z)` is σ(z); `backward(upstream, z)` overwrites z with upstream · σ'(z)."""
+    """`value(z)` is σ(z); `backward(upstream, z)` overwrites z with upstream · σ'(z).
+
+    overwrite   overwrites z with σ(z), where `backward` may be given σ(z) in place of z; None where it may not
+    """
 
     value: Callable[[Tensor], Tensor]
     backward: Callable[[Tensor, Tensor], None]
+    overwrite: Callable[[Tensor], Tensor] | None = None
 
 
 ACTIVATIONS: dict[str, Activation] = {
-    "relu": Activation(torch.relu, _relu_backward),
+    "relu": Activation(torch.relu, _relu_backward, torch.relu_),
     "softplus": Activation(lambda z: torch.logaddexp(z, torch.zeros_like(z)), _through(torch.sigmoid)),
     "tanh": Activation(torch.tanh, _through(lambda z: 1 - torch.tanh(z).square())),
     "erf": Activation(torch.erf, _through(lambda z: torch.exp(-z * z) * (2 / math.sqrt(math.pi)))),

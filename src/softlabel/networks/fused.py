@@ -41,20 +41,15 @@ class FusedPass:
         stack: Stack,
         inputs: Inputs,
         targets: Tensor,
-        rows: Tensor | None = None,
         sample_weight: Tensor | None = None,
     ) -> None:
-        """Set every slot's gradient of the mean loss over all inputs, or over the selected rows.
+        """Set every slot's gradient of the mean loss over all inputs.
 
         `targets` is (target distributions, outputs, n); `sample_weight` (n,) multiplies the loss of each row.
         """
         for slot in stack.slots():
             slot.gradient.zero_()
         hidden = stack.hidden.value.to(self.products.input_dtype)
-        if rows is not None:
-            weights = None if sample_weight is None else sample_weight[rows]
-            self._add_block(stack, hidden, inputs.batch(rows), targets[..., rows], len(rows), weights)
-            return
         size = block_rows(stack.rows, inputs)
         for start in range(0, inputs.rows, size):
             stop = min(start + size, inputs.rows)
@@ -93,7 +88,7 @@ class FusedPass:
         z = self._forward(hidden, block)
         joint = self._joint_output(stack, len(block))
         if joint is not None:
-            joint.backward(z, targets, total, weights)
+            joint.backward(z, targets.index_select(0, joint.target_rows), total, weights)
         else:
             self._each_group(stack, z, targets, total, weights)
         self.products.accumulate(stack.hidden.gradient, z, block)

@@ -52,22 +52,26 @@ class JointOutput:
         self.weights[:, self.owner, torch.arange(rows)] = self.signs[..., 0]
         self.scale = torch.cat([like.new_full((len(group.members), 1), group.scale) for group in groups])
         self.target_rows = torch.cat([group.target_rows for group in groups])
-        self.temperature = None
-        if any(group.temperature is not None for group in groups):
-            ones = [like.new_ones(len(group.members), 1, 1) for group in groups]
-            self.temperature = torch.cat(
-                [
-                    one if group.temperature is None else group.temperature
-                    for group, one in zip(groups, ones, strict=True)
-                ]
-            )
+        self.temperature = joint_temperatures(groups)
 
     def backward(self, z: Tensor, targets: Tensor, total: int, sample_weight: Tensor | None) -> None:
-        """Overwrite z = W·x (2, rows, examples) with the gradient of the mean loss over `total` examples in it."""
+        """Overwrite z = W·x (2, rows, examples) with the gradient of the mean loss over `total` examples in it.
+
+        `targets` is (students, 1, examples); `sample_weight` is (examples,) or (students, examples).
+        """
         halves = torch.bmm(self.weights, self.activation.value(z))  # equal halves cancel exactly
         logits = torch.add(halves[0], halves[1]).mul_(self.scale)
-        gradient = loss_gradient(logits[:, None], targets.index_select(0, self.target_rows), self.temperature)[:, 0]
+        gradient = loss_gradient(logits[:, None], targets, self.temperature)[:, 0]
         gradient.mul_(self.scale / total)
         if sample_weight is not None:
             gradient.mul_(sample_weight)
         self.activation.backward(gradient.index_select(0, self.owner) * self.signs, z)
+
+
+def joint_temperatures(groups: Sequence[StudentGroup]) -> Tensor | None:
+    """The temperatures of all students (students, 1, 1), None if all are 1."""
+    if all(group.temperature is None for group in groups):
+        return None
+    ones = [group.output.value.new_ones(len(group.members), 1, 1) for group in groups]
+    own = [group.temperature for group in groups]
+    return torch.cat([one if some is None else some for one, some in zip(ones, own, strict=True)])

@@ -226,14 +226,15 @@ def _finite(what: str, values: Any) -> np.ndarray:
     return values
 
 
-def loss_gradient(logits: Tensor, targets: Tensor, temperature: Tensor | None) -> Tensor:
+def loss_gradient(logits: Tensor, targets: Tensor, temperature: Tensor | None, out: Tensor | None = None) -> Tensor:
     """Gradient of each example's loss with respect to its logits, (students, outputs, examples); overwrites `logits`.
 
-    `temperature` (students, 1, 1) divides the students' logits; None means 1 for all of them.
+    `temperature` (students, 1, 1) divides the students' logits; None means 1 for all of them. `out` is a buffer of the
+    same shape that may hold the gradient.
     """
     if temperature is not None:
         logits.div_(temperature)
-    gradient = logits.sigmoid_() if logits.shape[1] == 1 else logits.softmax(dim=1)
+    gradient = logits.sigmoid_() if logits.shape[1] == 1 else torch.softmax(logits, 1, out=out)
     gradient.sub_(targets)
     if temperature is not None:
         gradient.mul_(temperature)

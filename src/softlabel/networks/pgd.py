@@ -8,18 +8,19 @@ step. Results are equal to the bit for the same settings, number of threads and 
 list change the shape of the products and therefore the rounding.
 """
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from softlabel.errors import DivergedError, require, unknown
 from softlabel.memory import check_memory
+from softlabel.networks.batch_pass import BatchPass
+from softlabel.networks.batches import Batches
 from softlabel.networks.fused import FusedPass
 from softlabel.networks.losses import Labels
 from softlabel.networks.optimizers import OPTIMIZERS, SCHEDULES, project
@@ -90,7 +91,7 @@ def train_students(
     iterations: int | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     optimizer: str = "gradient",
     schedule: str = "constant",
     validation: Validation | None = None,
@@ -115,8 +116,9 @@ def train_students(
         Number of passes over the data.
     batch_size : int, optional
         Batch size. Default: full batch.
-    seed : int, default=0
-        Seed of the order of rows in mini-batches.
+    seed : int or sequence of int, default=0
+        Seed of the order of rows in mini-batches: one for all students, or one for each, so that their results are
+        independent. Students with equal seeds see the same mini-batches.
     optimizer : {"gradient", "adam"}, default="gradient"
         Optimizer; each step is followed by the projection.
     schedule : {"constant", "linear", "cosine"}, default="constant"
@@ -153,8 +155,9 @@ def train_students(
     if schedule not in SCHEDULES:
         raise unknown("schedule", schedule, SCHEDULES)
     options = options or TrainingOptions()
-    run = StackTraining(inputs, students, labels, sample_weight, optimizer, validation, options)
-    batches = _Batches(run.inputs.rows, batch_size, seed)
+    seeds, orders = _orders(seed, len(students))
+    run = StackTraining(inputs, students, labels, sample_weight, optimizer, validation, options, orders)
+    batches = Batches(run.inputs.rows, batch_size, seeds)
     steps = _count_iterations(iterations, epochs, batches.per_epoch)
     require(
         options.tolerance is None or batches.per_epoch == 1,
@@ -175,29 +178,21 @@ def train_students(
     return TrainingRun(tuple(run.finished[i] for i in range(len(students))), time.perf_counter() - began, run.parity)
 
 
-class _Batches:
-    """Rows of each step: all (None), or the next part of the epoch's permutation."""
-
-    def __init__(self, rows: int, size: int | None, seed: int = 0) -> None:
-        require(size is None or size >= 1, f"batch_size must be an integer ≥ 1, got {size}")
-        self.count, self.seed = rows, seed
-        self.size = min(size or rows, rows)
-        self.per_epoch = math.ceil(rows / self.size)
-        self._epoch, self._order = -1, torch.empty(0, dtype=torch.long)
-
-    def rows(self, step: int) -> Tensor | None:
-        if self.per_epoch == 1:
-            return None
-        epoch, index = divmod(step, self.per_epoch)
-        if epoch != self._epoch:
-            rng = np.random.default_rng([self.seed, epoch])
-            self._epoch, self._order = epoch, torch.from_numpy(rng.permutation(self.count))
-        return self._order[index * self.size : (index + 1) * self.size]
+def _orders(seed: int | Sequence[int], students: int) -> tuple[list[int], list[int]]:
+    """The distinct seeds of orders of rows, and the number of each student's among them."""
+    if isinstance(seed, int):
+        return [seed], [0] * students
+    require(
+        len(seed) == students,
+        f"seed must be one integer, or one for each of the {students} students, got {len(seed)}",
+    )
+    seeds = list(dict.fromkeys(seed))
+    return seeds, [seeds.index(own) for own in seed]
 
 
 def count_steps(rows: int, epochs: int, batch_size: int | None) -> int:
     """Number of steps in this number of epochs."""
-    return epochs * _Batches(rows, batch_size).per_epoch
+    return epochs * Batches(rows, batch_size).per_epoch
 
 
 def _count_iterations(iterations: int | None, epochs: int | None, per_epoch: int) -> int:
@@ -224,12 +219,13 @@ class StackTraining:
         optimizer: str,
         validation: Validation | None,
         options: TrainingOptions,
+        orders: Sequence[int] | None = None,
     ) -> None:
         require(len(students) > 0, "students must contain at least one Student, got an empty list")
         if optimizer not in OPTIMIZERS:
             raise unknown("optimizer", optimizer, OPTIMIZERS)
         self.students = list(students)
-        self.update = OPTIMIZERS[optimizer]
+        self.update = OPTIMIZERS[optimizer]()
         self.options = options
         self.products = Products(options.precision)
         if self.products.dtype == torch.float32:
@@ -252,7 +248,16 @@ class StackTraining:
             "use fewer neurons",
             dtype.itemsize,
         )
-        self.stack = Stack(self.students, self.inputs, outputs=outputs, target_rows=target_rows, dtype=dtype)
+        self.stack = Stack(
+            self.students,
+            self.inputs,
+            outputs=outputs,
+            target_rows=target_rows,
+            dtype=dtype,
+            orders=orders,
+            by_rate=optimizer == "adam",
+        )
+        self.bounded = any(student.radius is not None for student in students)
         rounded = self.products.rounded
         self.parity = gradient_parity(inputs, self.students, self.targets, target_rows) if rounded else None
         self.fused = FusedPass(self.products)
@@ -260,18 +265,26 @@ class StackTraining:
         self.finished: dict[int, TrainedStudent] = {}
         self.records: list[dict[str, list[float]]] = [{} for _ in students]
 
+    @cached_property
+    def batch(self) -> BatchPass:
+        """Gradients on mini-batches."""
+        return BatchPass(self.products, self.inputs, self.targets, self.sample_weight)
+
     def advance(self, step: int, rows: Tensor | None, factor: float = 1.0) -> None:
         """One step of all students with `factor` times their learning rates; students within the tolerance finish."""
         stack = self.stack
-        self.fused.gradient(stack, self.inputs, self.targets, rows, self.sample_weight)
+        if rows is None:
+            self.fused.gradient(stack, self.inputs, self.targets, self.sample_weight)
+        else:
+            self.batch.gradient(stack, rows)
         self._clear_fixed_gradients()
         tolerance = self.options.tolerance
         before = None if tolerance is None else stack.hidden.value.clone()
-        for slot in stack.slots():
-            self.update(slot, step, factor)
-        distance = project(stack)
-        if not torch.isfinite(distance).all():
-            self._raise_diverged(distance, step)
+        self.update(stack, step, factor)
+        if self.bounded or not torch.isfinite(stack.hidden.value.sum()):
+            distance = project(stack)
+            if not torch.isfinite(distance).all():
+                self._raise_diverged(distance, step)
         if before is not None and tolerance is not None:
             moved = stack.by_student((stack.hidden.value - before).square().sum(-1), "sum").sqrt()
             learning_rates = torch.tensor([self.students[i].learning_rate for i in stack.members])

@@ -1,9 +1,10 @@
 """Many students as one tall network.
 
 The hidden weights of all students are stored in one tensor (2, rows, columns): the first halves of the neurons, then
-the second halves, with students of one shape (a group) next to each other. One matrix product then serves all of them,
-and the two halves of a symmetric student go through products of equal shape, so that they cancel exactly. A student of
-odd width has a phantom neuron at the end of its second half, whose output weight stays 0.
+the second halves, with students of one shape (a group) next to each other. One matrix product then serves all of them
+(one for each order of rows, whose students are next to each other, too), and the two halves of a symmetric student go
+through products of equal shape, so that they cancel exactly. A student of odd width has a phantom neuron at the end of
+its second half, whose output weight stays 0.
 """
 
 import math
@@ -59,6 +60,7 @@ class StudentGroup:
     train_output: bool
     output_bias: Slot | None  # (1, students, outputs, 1)
     target_rows: Tensor  # (students,): index of the target distribution of each
+    orders: Tensor  # (students,): index of the order of rows in which each sees mini-batches
     temperature: Tensor | None  # (students, 1, 1): of the students' logits, None if all are 1
 
     @property
@@ -87,7 +89,11 @@ class StudentGroup:
 
 
 class Stack:
-    """The students still in training."""
+    """The students still in training.
+
+    orders      index of each student's order of rows in mini-batches; by default all have the same
+    by_rate     whether students of one shape and order are sorted by their learning rates
+    """
 
     def __init__(
         self,
@@ -97,13 +103,16 @@ class Stack:
         outputs: int,
         target_rows: Sequence[int],
         dtype: torch.dtype,
+        orders: Sequence[int] | None = None,
+        by_rate: bool = False,
     ) -> None:
+        orders = [0] * len(students) if orders is None else orders
         self.inputs = inputs
         self.groups: list[StudentGroup] = []
         initial, learning_rates, radii = [], [], []
         row = 0
-        for members in _by_shape(students):
-            group, hidden = _group(students, members, row, inputs, outputs, target_rows, dtype)
+        for members in _by_shape(students, orders, by_rate):
+            group, hidden = _group(students, members, row, inputs, outputs, target_rows, orders, dtype)
             row = group.rows.stop
             self.groups.append(group)
             initial.append(hidden)
@@ -181,6 +190,7 @@ class Stack:
             group.output = group.output.keep(index)
             group.output_bias = None if group.output_bias is None else group.output_bias.keep(index)
             group.target_rows = group.target_rows[index]
+            group.orders = group.orders[index]
             group.temperature = None if group.temperature is None else group.temperature[index]
             row = group.rows.stop
             groups.append(group)
@@ -192,11 +202,15 @@ class Stack:
         self.radius = self.radius[index]
 
 
-def _by_shape(students: Sequence[Student]) -> list[list[int]]:
-    shapes: dict[tuple[object, ...], list[int]] = {}
-    for number, s in enumerate(students):
-        shapes.setdefault((s.width, s.output_scale, s.activation, s.train_output, s.biases), []).append(number)
-    return list(shapes.values())
+def _by_shape(students: Sequence[Student], orders: Sequence[int], by_rate: bool) -> list[list[int]]:
+    """Groups of one shape; with several shapes and orders, of one shape and order, order by order."""
+    shapes = [(s.width, s.output_scale, s.activation, s.train_output, s.biases) for s in students]
+    one_shape = len(set(shapes)) == 1
+    numbers = sorted(range(len(students)), key=lambda k: (orders[k], students[k].learning_rate if by_rate else 0.0))
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for k in numbers:
+        groups.setdefault(shapes[k] if one_shape else (orders[k], *shapes[k]), []).append(k)
+    return list(groups.values())
 
 
 def _group(
@@ -206,6 +220,7 @@ def _group(
     inputs: Inputs,
     outputs: int,
     target_rows: Sequence[int],
+    orders: Sequence[int],
     dtype: torch.dtype,
 ) -> tuple[StudentGroup, Tensor]:
     """One group and its initial hidden weights (2, its rows, d [+1])."""
@@ -247,6 +262,7 @@ def _group(
         train_output=first.train_output,
         output_bias=Slot.zeros(bias.to(dtype), learning_rate) if first.biases else None,
         target_rows=torch.tensor([target_rows[i] for i in members]),
+        orders=torch.tensor([orders[i] for i in members]),
         temperature=None if set(temperatures) == {1.0} else torch.tensor(temperatures, dtype=dtype)[:, None, None],
     )
     return group, hidden.flatten(1, 2)

@@ -109,8 +109,8 @@ def test_every_metric_is_that_of_the_students(tmp_path, metric):
         chosen = found.to_dict()["arms"][arm]["chosen"] | {"stage": "test", "arm": arm, "width": QUICK["width"]}
         cells = [StudentCell(seed=seed, **chosen) for seed in range(2)]
         recipe = Recipe.model_validate(settings["recipe"])
-        heats = [student.calibration for student in family_of("two-layer").train(taught, recipe, cells, 0)]
-        trained = train_cells(taught, recipe, cells, 0)
+        heats = [student.calibration for student in family_of("two-layer").train(taught, recipe, cells)]
+        trained = train_cells(taught, recipe, cells)
         said = [
             probabilities(student.network.logits(taught.test.X) / heat)
             for student, heat in zip(trained, heats, strict=True)
@@ -286,23 +286,24 @@ def test_rows_that_both_files_hold_are_part_of_the_answer(tmp_path, caplog):
 
 
 def test_arms_of_a_seed_share_the_order_of_batches_however_wide(monkeypatch, tmp_path):
-    from softlabel.studies.students.families import two_layer
+    from softlabel.studies.students import training
     from softlabel.studies.verdict import cells
 
     orders: dict[int, set[int]] = {}
-    real = two_layer.train_cells
+    real = training.train_students
 
-    def recording(problem, recipe, chosen, order_seed=None):
-        for cell in chosen:
-            if cell.stage == "test":
-                orders.setdefault(cell.seed, set()).add(order_seed)
-        return real(problem, recipe, chosen, order_seed)
+    def recording(inputs, students, labels, *, seed, **options):
+        for student, order in zip(students, seed, strict=True):
+            if student.seed < 100:  # not of the choice of settings
+                orders.setdefault(student.seed, set()).add(order)
+        return real(inputs, students, labels, seed=seed, **options)
 
-    monkeypatch.setattr(two_layer, "train_cells", recording)
+    monkeypatch.setattr(training, "train_students", recording)
     monkeypatch.setattr(cells, "TRAINED_TOGETHER", 8)  # two students at a time
     verdict(NOISY.inputs, NOISY.labels, NOISY.truth, out=tmp_path, **(QUICK | {"seeds": 3}))
     assert sorted(orders) == [0, 1, 2]
     assert all(len(order) == 1 for order in orders.values())
+    assert len(set.union(*orders.values())) == 3  # every seed has an own one
 
 
 def test_arms_have_equal_budgets():

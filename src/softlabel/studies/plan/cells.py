@@ -76,7 +76,7 @@ def choice_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle
             for width in tuned_widths(settings)
             for choice in settings.family.choices(settings.recipe, arm)
         ]
-        bundles += _bundles(settings, f"{arm} labels, choice of settings", cells)
+        bundles += _by_seeds(settings, f"{arm} labels, choice of settings", cells)
     return bundles
 
 
@@ -107,17 +107,14 @@ def _cells(
 
 
 def ladder_bundles(settings: PlanSettings, results: StageResults) -> list[Bundle]:
-    bundles = []
-    for first in range(0, settings.seeds, TOGETHER):
-        seeds = range(settings.seed + first, settings.seed + min(settings.seeds, first + TOGETHER))
-        cells = [
-            cell
-            for width in settings.widths
-            for arm in ARMS
-            for cell in _cells(settings, results, "search", arm, width, seeds)
-        ]
-        bundles += _bundles(settings, f"ladder, seeds {seeds[0]}…{seeds[-1]}", cells)
-    return bundles
+    seeds = range(settings.seed, settings.seed + settings.seeds)
+    cells = [
+        cell
+        for width in settings.widths
+        for arm in ARMS
+        for cell in _cells(settings, results, "search", arm, width, seeds)
+    ]
+    return _by_seeds(settings, "ladder", cells)
 
 
 def search_stages(settings: PlanSettings) -> list[str]:
@@ -260,8 +257,7 @@ def train(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArra
 
 
 def _trained(settings: PlanSettings, problem: TaughtProblem, cells: Sequence[StudentCell]) -> list[FamilyStudent]:
-    train = partial(settings.family.train, problem)
-    return epochs.by_epochs(settings.recipe, list(cells), lambda recipe, some: train(recipe, some, cells[0].seed))
+    return epochs.by_epochs(settings.recipe, list(cells), partial(settings.family.train, problem))
 
 
 def train_rivals(settings: PlanSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:
@@ -280,11 +276,13 @@ def train_rivals(settings: PlanSettings, cells: Sequence[StudentCell], arrays: C
 
 
 def _by_seeds(settings: PlanSettings, name: str, cells: list[StudentCell]) -> list[Bundle]:
-    """Bundles in which a few seeds share the order of their batches."""
+    """Bundles of a few seeds each, as many as the family trains well together."""
     bundles = []
     seeds = sorted({cell.seed for cell in cells})
-    for first in range(0, len(seeds), TOGETHER):
-        part = set(seeds[first : first + TOGETHER])
+    of_seed = sum(map(settings.family.cost, cells)) / max(1, len(seeds))
+    together = min(TOGETHER, max(1, int(settings.family.bundle / max(1.0, of_seed))))
+    for first in range(0, len(seeds), together):
+        part = set(seeds[first : first + together])
         bundles += _bundles(settings, f"{name}, {first + 1}…", [cell for cell in cells if cell.seed in part])
     return bundles
 

@@ -34,7 +34,7 @@ CHOSEN: tuple[str, ...] = (
 )  # what is tuned of a cell
 MIN_STEPS, MOST_STEPS = 800, 13_000
 TUNING_SEEDS_FROM = 1_000_000  # first of the seeds on which settings are chosen
-TOGETHER = 4  # seeds that share one order of batches; their results correlate by a few per cent
+TOGETHER = 4  # most seeds that are trained together
 MANY_ROWS = 20_000
 
 

@@ -36,27 +36,22 @@ class Measured:
     projected: float
 
 
-def train_cells(
-    problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell], order_seed: int | None = None
-) -> list[Measured]:
+def train_cells(problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell]) -> list[Measured]:
     """Train these students, those with the same inputs together; results are in the order of the cells.
 
-    order_seed      of the order of batches that all of them share; by default the first cell's seed
+    Every seed has an order of batches of its own, which its arms and widths share.
     """
-    order_seed = cells[0].seed if order_seed is None else order_seed
     by_cell: dict[int, Measured] = {}
     extended = [k for k, cell in enumerate(cells) if cell.has_more_rows]
     plain = [k for k, cell in enumerate(cells) if not cell.has_more_rows]
     for chosen, more in ((plain, False), (extended, True)):
         if chosen:
-            trained = _train(problem, recipe, [cells[k] for k in chosen], more, order_seed)
+            trained = _train(problem, recipe, [cells[k] for k in chosen], more)
             by_cell.update(zip(chosen, trained, strict=True))
     return [by_cell[k] for k in range(len(cells))]
 
 
-def _train(
-    problem: TaughtProblem, recipe: Recipe, cells: list[StudentCell], extended: bool, order_seed: int
-) -> list[Measured]:
+def _train(problem: TaughtProblem, recipe: Recipe, cells: list[StudentCell], extended: bool) -> list[Measured]:
     inputs = problem.extended if extended else problem.train.X
     labels = problem.labels(extended)
     students = [
@@ -76,8 +71,8 @@ def _train(
             course.record(step, weights)
 
     run = train_students(
-        inputs, students, labels, iterations=steps, batch_size=recipe.batch_size, seed=order_seed, optimizer="adam",
-        schedule="cosine", options=TrainingOptions(
+        inputs, students, labels, iterations=steps, batch_size=recipe.batch_size,
+        seed=[cell.seed for cell in cells], optimizer="adam", schedule="cosine", options=TrainingOptions(
             precision=recipe.precision, callback=record, callback_every=max(1, steps // RECORDS)
         ),
     )  # fmt: skip

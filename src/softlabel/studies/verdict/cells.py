@@ -119,11 +119,11 @@ def analyses(settings: VerdictSettings, scores: Mapping[Arm, np.ndarray]) -> lis
 def train(settings: VerdictSettings, cells: Sequence[StudentCell], arrays: CellArrays) -> list[CellResult]:
     """Train the students of a bundle; only those of the looks are evaluated on test rows."""
     problem = TaughtProblem.from_arrays(arrays[artifact_name(cells[0].fold, settings.fold_count)])
-    family, seed = settings.family, cells[0].seed
+    family = settings.family
 
     def trained(recipe: Recipe, some: list[StudentCell]) -> list[FamilyStudent]:
         parts = family.bundles(some, TRAINED_TOGETHER)
-        return [student for part in parts for student in family.train(problem, recipe, part, seed)]
+        return [student for part in parts for student in family.train(problem, recipe, part)]
 
     return [_result(settings, problem, student) for student in epochs.by_epochs(settings.recipe, list(cells), trained)]
 

@@ -69,7 +69,7 @@ class LyingParameters(TreeFamily):
 
 
 class CompanyMatters(TreeFamily):
-    def train(self, problem, recipe, cells, order_seed=None):
+    def train(self, problem, recipe, cells):
         moved = [cell.model_copy(update={"seed": cell.seed + len(cells)}) for cell in cells]
         students = super().train(problem, recipe, moved)
         return [
@@ -79,7 +79,7 @@ class CompanyMatters(TreeFamily):
 
 
 class NotCalibrated(TreeFamily):
-    def train(self, problem, recipe, cells, order_seed=None):
+    def train(self, problem, recipe, cells):
         return [
             FamilyStudent(one.cell, lambda X, f=one.function: 30 * f(X), one.parameters, 1 / 30, one.weights)
             for one in super().train(problem, recipe, cells)

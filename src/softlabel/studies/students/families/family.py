@@ -115,12 +115,10 @@ class StudentFamily(ABC):
         return bundles
 
     @abstractmethod
-    def train(
-        self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell], order_seed: int | None = None
-    ) -> list[FamilyStudent]:
+    def train(self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell]) -> list[FamilyStudent]:
         """Train and calibrate these students, in the order of the cells.
 
-        order_seed      of the order of batches that students share; by default the first cell's seed
+        Whatever is random of a student depends on its seed alone, and is the same for all arms of a seed.
         """
 
     def parameters(self, size: int, inputs: int, classes: int) -> int | None:

@@ -67,9 +67,7 @@ class ModuleFamily(StudentFamily):
             "temperature on both sides"
         )
 
-    def train(
-        self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell], order_seed: int | None = None
-    ) -> list[FamilyStudent]:
+    def train(self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell]) -> list[FamilyStudent]:
         return [self._student(problem, recipe, cell) for cell in cells]
 
     def _student(self, problem: TaughtProblem, recipe: Recipe, cell: StudentCell) -> FamilyStudent:

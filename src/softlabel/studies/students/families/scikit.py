@@ -78,9 +78,7 @@ class ScikitFamily(StudentFamily):
     def cost(self, cell: StudentCell) -> float:
         return 1.0
 
-    def train(
-        self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell], order_seed: int | None = None
-    ) -> list[FamilyStudent]:
+    def train(self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell]) -> list[FamilyStudent]:
         values: dict[bool, dict[int, np.ndarray]] = {False: {}, True: {}}
         return [self._student(problem, cell, values[cell.has_more_rows]) for cell in cells]
 
@@ -241,9 +239,7 @@ class LogisticFamily(ScikitFamily):
 
         return LogisticRegression(C=cell.setting or 1.0, max_iter=1000)
 
-    def train(
-        self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell], order_seed: int | None = None
-    ) -> list[FamilyStudent]:
+    def train(self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell]) -> list[FamilyStudent]:
         trained: dict[Any, FamilyStudent] = {}
         students = []
         for cell in cells:

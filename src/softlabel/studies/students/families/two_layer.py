@@ -40,15 +40,12 @@ class TwoLayerFamily(StudentFamily):
     def threads(self, recipe: Recipe, inputs: int, sizes: int) -> int:
         return threads_of(recipe, inputs, sizes)
 
-    def train(
-        self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell], order_seed: int | None = None
-    ) -> list[FamilyStudent]:
+    def train(self, problem: TaughtProblem, recipe: Recipe, cells: Sequence[StudentCell]) -> list[FamilyStudent]:
         students: dict[int, FamilyStudent] = {}
-        order_seed = cells[0].seed if order_seed is None else order_seed
         for epochs in dict.fromkeys(cell.epochs or recipe.epochs for cell in cells):
             numbers = [k for k, cell in enumerate(cells) if (cell.epochs or recipe.epochs) == epochs]
             longer = recipe.model_copy(update={"epochs": epochs})
-            trained = train_cells(problem, longer, [cells[k] for k in numbers], order_seed)
+            trained = train_cells(problem, longer, [cells[k] for k in numbers])
             students |= {k: calibrated(problem, one) for k, one in zip(numbers, trained, strict=True)}
         return [students[k] for k in range(len(cells))]
 
