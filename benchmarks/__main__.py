@@ -22,6 +22,7 @@ NAMES = (
     "large_table",
     "mapped",
     "margin",
+    "mini_batch",
     "plan_ladder",
     "plan_promise",
     "verdicts",

@@ -6,22 +6,51 @@ Machines differ and are noisy, so that absolute times are not meaningful; rivals
 import ctypes
 import gc
 import json
+import statistics
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 
 def alternate(rivals: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
     """Best time of each rival in seconds over `rounds` rounds, in each of which every rival runs once."""
-    best = dict.fromkeys(rivals, float("inf"))
+    return {name: min(seconds) for name, seconds in rounds_of(rivals, rounds).items()}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of two times, measured anew in every round: its median, its smallest and its largest value."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ({self.low:.2f} … {self.high:.2f})"
+
+    def to_dict(self) -> dict[str, float]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def ratio(numerator: list[float], denominator: list[float]) -> Ratio:
+    """The ratio of the times of two rivals, round by round."""
+    each = [above / below for above, below in zip(numerator, denominator, strict=True)]
+    return Ratio(statistics.median(each), min(each), max(each))
+
+
+def rounds_of(rivals: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, list[float]]:
+    """Seconds of each rival in every round, in each of which every rival runs once."""
+    seconds: dict[str, list[float]] = {name: [] for name in rivals}
     for _ in range(rounds):
         for name, run in rivals.items():
             gc.collect()
             began = time.perf_counter()
             run()
-            best[name] = min(best[name], time.perf_counter() - began)
-    return best
+            seconds[name].append(time.perf_counter() - began)
+    return seconds
 
 
 class MemoryWatch:

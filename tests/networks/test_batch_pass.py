@@ -103,6 +103,31 @@ def test_the_weights_of_rows_with_orders():
         torch.testing.assert_close(trained.network.hidden, alone.network.hidden, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("batch_size", [None, BATCH])
+@pytest.mark.parametrize("widths", [(4,), (4, 6)])
+def test_weights_of_every_student(widths, batch_size):
+    """Each is trained as if it were alone with its weights, also after others have finished."""
+    x, labels = problem(n=ROWS)
+    students = [student for width in widths for student in many(width=width, init="he", train_output=True)]
+    weights = np.random.default_rng(1).integers(0, 3, (ROWS, len(students)))
+    options = {
+        "epochs": 6, "batch_size": batch_size, "options": TrainingOptions(precision="float64", record_every=2),
+        "validation": Validation(x, labels["hard"].decisions(), every=2, patience=2),
+    }  # fmt: skip
+    together = train_students(x, students, labels, sample_weight=weights, **options)
+    assert len({trained.steps for trained in together}) > 1
+    for number, trained in enumerate(together):
+        (alone,) = train_students(x, [students[number]], labels, sample_weight=weights[:, number], **options)
+        torch.testing.assert_close(trained.network.hidden, alone.network.hidden, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(trained.records["loss"], alone.records["loss"], rtol=0, atol=1e-10)
+
+
+def test_weights_of_another_number_of_students_are_refused():
+    x, labels = problem(n=ROWS)
+    with pytest.raises(InputError, match=r"one column per student: 6 in all, got shape \(22, 2\)"):
+        train_students(x, many(), labels, epochs=1, sample_weight=np.ones((ROWS, 2)))
+
+
 @pytest.mark.parametrize("optimizer", ["gradient", "adam"])
 def test_students_that_finish_leave_the_others_as_they_are(optimizer):
     x, labels = problem(n=ROWS)

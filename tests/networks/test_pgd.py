@@ -432,7 +432,7 @@ X, LABELS = problem()
         ({"options": {"record_every": 0}}, "record_every must be"),
         ({"options": {"callback_every": 0}}, "callback_every must be"),
         ({"sample_weight": np.ones(59)}, r"one entry per row: 60 rows, got shape \(59,\)"),
-        ({"sample_weight": np.ones((60, 1))}, r"got shape \(60, 1\)"),
+        ({"sample_weight": np.ones((60, 2))}, r"one column per student: 1 in all, got shape \(60, 2\)"),
         ({"sample_weight": np.where(np.arange(60) == 7, -1.0, 1.0)}, "not negative, got -1.0 at row 7"),
         ({"sample_weight": np.where(np.arange(60) == 8, np.nan, 1.0)}, "finite and not negative, got nan at row 8"),
         ({"sample_weight": np.where(np.arange(60) == 9, np.inf, 1.0)}, "finite and not negative, got inf at row 9"),

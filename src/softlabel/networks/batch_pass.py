@@ -16,13 +16,15 @@ from torch import Tensor
 from softlabel.networks.joint_output import JointOutput, joint_temperatures, most_examples
 from softlabel.networks.losses import loss_gradient
 from softlabel.networks.stack import Stack, StudentGroup
+from softlabel.networks.targets import weights_of
 from softlabel.numerics import Inputs, Products
 
 
 class BatchPass:
     """Sets the gradients of a stack on one mini-batch per order of rows.
 
-    `targets` is (target distributions, outputs, n); `sample_weight` (n,) multiplies the loss of each row.
+    `targets` is (target distributions, outputs, n); `sample_weight` (1 or students, n) multiplies the loss
+    of each row.
     """
 
     def __init__(self, products: Products, inputs: Inputs, targets: Tensor, sample_weight: Tensor | None) -> None:
@@ -43,7 +45,7 @@ class BatchPass:
         block = self.inputs.batch(rows.flatten()).view(*rows.shape, -1)
         self._forward(stack, block, space)
         targets = self._batch_targets(rows)
-        weights = None if self.sample_weight is None else self._batch_weights(self.sample_weight, rows)
+        weights = None if self._weights is None else self._batch_weights(self._weights, rows)
         if examples <= self._joint_examples:
             if self._joint is None:
                 self._joint = JointOutput(stack.groups)
@@ -68,6 +70,8 @@ class BatchPass:
         self._inverse_scales = torch.cat(
             [like.new_full((count, 1, 1), 1 / group.scale) for count, group in zip(counts, groups, strict=True)]
         )
+        own = self.sample_weight
+        self._weights = None if own is None else weights_of(own, stack.members)
         self._temperatures = joint_temperatures(groups)
         alike = len({group.activation_name for group in groups}) == 1
         self._overwrite = groups[0].activation.overwrite if alike else None
@@ -116,7 +120,8 @@ class BatchPass:
 
     def _batch_weights(self, sample_weight: Tensor, rows: Tensor) -> Tensor:
         """The weights of every student's mini-batch, (students, 1, examples)."""
-        return sample_weight[rows].index_select(0, self._order_of)[:, None]
+        rows = rows.index_select(0, self._order_of)
+        return sample_weight.expand(len(rows), -1).gather(1, rows)[:, None]
 
     def _output_layers(self, stack: Stack, space: "_Workspace", targets: Tensor, weights: Tensor | None) -> None:
         """Overwrite z with the gradient in it, and set the gradients of output layers."""

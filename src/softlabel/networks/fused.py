@@ -13,6 +13,7 @@ from torch import Tensor
 from softlabel.networks.joint_output import JointOutput, most_examples
 from softlabel.networks.losses import loss_gradient
 from softlabel.networks.stack import Stack, StudentGroup
+from softlabel.networks.targets import weights_of
 from softlabel.numerics import Inputs, Products
 
 HIDDEN_BYTES = 2 << 20
@@ -45,7 +46,8 @@ class FusedPass:
     ) -> None:
         """Set every slot's gradient of the mean loss over all inputs.
 
-        `targets` is (target distributions, outputs, n); `sample_weight` (n,) multiplies the loss of each row.
+        `targets` is (target distributions, outputs, n); `sample_weight` (1 or students, n) multiplies
+        the loss of each row.
         """
         for slot in stack.slots():
             slot.gradient.zero_()
@@ -54,7 +56,7 @@ class FusedPass:
         for start in range(0, inputs.rows, size):
             stop = min(start + size, inputs.rows)
             block = inputs.block(start, stop)
-            weights = None if sample_weight is None else sample_weight[start:stop]
+            weights = None if sample_weight is None else sample_weight[:, start:stop]
             self._add_block(stack, hidden, block, targets[..., start:stop], inputs.rows, weights)
 
     def logits(self, stack: Stack, inputs: Inputs, weights: Tensor) -> Iterator[tuple[slice, list[Tensor], Tensor]]:
@@ -88,7 +90,8 @@ class FusedPass:
         z = self._forward(hidden, block)
         joint = self._joint_output(stack, len(block))
         if joint is not None:
-            joint.backward(z, targets.index_select(0, joint.target_rows), total, weights)
+            own = None if weights is None else weights_of(weights, stack.members)
+            joint.backward(z, targets.index_select(0, joint.target_rows), total, own)
         else:
             self._each_group(stack, z, targets, total, weights)
         self.products.accumulate(stack.hidden.gradient, z, block)
@@ -111,7 +114,8 @@ class FusedPass:
             gradient = loss_gradient(
                 group.logits(*active), targets.index_select(0, group.target_rows), group.temperature
             )
-            gradient.mul_(group.scale / total if weights is None else weights * (group.scale / total))
+            own = None if weights is None else weights_of(weights, group.members)[:, None]
+            gradient.mul_(group.scale / total if own is None else own * (group.scale / total))
             if group.train_output:
                 for h in range(2):
                     group.output.gradient[h].baddbmm_(gradient, active[h].mT)

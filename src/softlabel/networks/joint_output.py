@@ -57,7 +57,7 @@ class JointOutput:
     def backward(self, z: Tensor, targets: Tensor, total: int, sample_weight: Tensor | None) -> None:
         """Overwrite z = W·x (2, rows, examples) with the gradient of the mean loss over `total` examples in it.
 
-        `targets` is (students, 1, examples); `sample_weight` is (examples,) or (students, examples).
+        `targets` is (students, 1, examples); `sample_weight` is (1 or students, examples).
         """
         halves = torch.bmm(self.weights, self.activation.value(z))  # equal halves cancel exactly
         logits = torch.add(halves[0], halves[1]).mul_(self.scale)

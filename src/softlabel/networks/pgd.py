@@ -107,9 +107,9 @@ def train_students(
         Settings of the students.
     labels : Labels, mapping of str to Labels, or array-like of shape (n,)
         Label arrays by name, as named by `Student.labels`. A single array has the name "hard".
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows. They are scaled to mean 1; the loss is the weighted mean of the rows' losses, and in a
-        mini-batch the weighted sum divided by the batch size.
+    sample_weight : array-like of shape (n,) or (n, number of students), optional
+        Weights of the rows, for all students or for each. They are scaled to mean 1; the loss is the weighted mean of
+        the rows' losses, and in a mini-batch the weighted sum divided by the batch size.
     iterations : int, optional
         Number of steps. Specify either `iterations` or `epochs`.
     epochs : int, optional
@@ -240,7 +240,9 @@ class StackTraining:
         dtype = self.products.dtype
         self.targets, target_rows = target_tensors(named, self.students, dtype)
         self.truth = hard_decisions(named, dtype)
-        self.sample_weight = None if sample_weight is None else mean_one(sample_weight, self.inputs.rows, dtype)
+        self.sample_weight = None
+        if sample_weight is not None:
+            self.sample_weight = mean_one(sample_weight, self.inputs.rows, len(self.students), dtype)
         neurons = sum(student.width for student in self.students)
         check_memory(  # weights, initial weights, gradients and the state of the optimizer
             6 * neurons * (self.inputs.columns + outputs),

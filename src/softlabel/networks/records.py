@@ -10,6 +10,7 @@ from softlabel.networks.fused import FusedPass
 from softlabel.networks.losses import loss_values, mistakes
 from softlabel.networks.stack import Stack
 from softlabel.networks.students import Student
+from softlabel.networks.targets import weights_of
 from softlabel.numerics import Inputs
 
 
@@ -24,7 +25,7 @@ def measure(
 ) -> dict[int, dict[str, float]]:
     """The records of each student in training:
 
-    loss            mean training loss, weighted by `sample_weight` (n,) of mean 1
+    loss            mean training loss, weighted by `sample_weight` (1 or students, n) of mean 1
     error           fraction of training examples with y f ≤ 0 (missing if there are no hard labels)
     displacement    max_j ‖w_j − w_j(0)‖·√m/B, or max_j ‖w_j − w_j(0)‖·√m without a radius
     flipped         fraction of (neuron, example) pairs whose activation differs from the initial one
@@ -42,7 +43,9 @@ def measure(
         for group, logits in zip(stack.groups, outputs, strict=True):
             part = targets[..., rows].index_select(0, group.target_rows)
             values = loss_values(logits, part, group.temperature)
-            losses.append(values.sum(1) if sample_weight is None else values @ sample_weight[rows])
+            if sample_weight is not None:
+                values = values * weights_of(sample_weight, group.members)[:, rows]
+            losses.append(values.sum(1))
             if truth is not None:
                 errors.append(mistakes(logits, truth[rows]).sum(1))
         add("loss", torch.cat(losses))

@@ -46,11 +46,25 @@ def checked_weights(sample_weight: Any, rows: int) -> np.ndarray:
     return weights
 
 
-def mean_one(sample_weight: Any, rows: int, dtype: torch.dtype) -> Tensor:
-    """Sample weights (rows,), checked and scaled to mean 1."""
-    weights = checked_weights(sample_weight, rows)
-    weights = weights / weights.max()  # so that no sum overflows
-    return torch.from_numpy(weights / weights.mean()).to(dtype)
+def mean_one(sample_weight: Any, rows: int, students: int, dtype: torch.dtype) -> Tensor:
+    """Sample weights of all students (1, rows), or of each (students, rows), checked and scaled to mean 1."""
+    shape = np.shape(sample_weight)
+    if len(shape) == 2 and shape[1] != students:
+        raise InputError(
+            f"sample_weight must have one entry per row, or one column per student: {students} in all, got shape {shape}"
+        )
+    columns = np.asarray(sample_weight).T if len(shape) == 2 else [sample_weight]
+    tables = []
+    for column in columns:
+        weights = checked_weights(column, rows)
+        weights = weights / weights.max()  # so that no sum overflows
+        tables.append(weights / weights.mean())
+    return torch.from_numpy(np.stack(tables)).to(dtype)
+
+
+def weights_of(sample_weight: Tensor, members: Sequence[int]) -> Tensor:
+    """The weights (1 or students, rows) of some students, or those that all have."""
+    return sample_weight if len(sample_weight) == 1 else sample_weight[list(members)]
 
 
 def target_tensors(
