@@ -71,6 +71,23 @@ def test_training_rows_are_labelled_by_models_that_have_not_seen_them():
     assert (found.logits[train].argmax(axis=1) == problem.y[train]).mean() < 0.6
 
 
+@pytest.mark.parametrize("model", ["network", "trees", "forest"])
+def test_labels_of_a_fold_do_not_depend_on_the_true_ones(quick, model):
+    problem = blobs(rows=120)
+    folds = np.array_split(np.arange(len(problem.train.rows)), 3)
+    settings = {"learning_rate": 0.03, "rounds": 5, "leaf": 5}
+
+    def labels(one):
+        return automatic._FoldModels(model, settings, one, folds, seed=0).piece(1).arrays["logits"]
+
+    y = problem.y.copy()
+    own = problem.train.rows[folds[1]]
+    y[own] = (y[own] + 1) % 3
+    assert np.array_equal(labels(replace(problem, y=y)), labels(problem))
+    y[problem.train.rows[folds[0]]] = 0
+    assert not np.array_equal(labels(replace(problem, y=y)), labels(problem))
+
+
 def test_each_model_is_chosen_where_it_is_better():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, size=(1500, 6))

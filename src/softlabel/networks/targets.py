@@ -51,7 +51,8 @@ def mean_one(sample_weight: Any, rows: int, students: int, dtype: torch.dtype) -
     shape = np.shape(sample_weight)
     if len(shape) == 2 and shape[1] != students:
         raise InputError(
-            f"sample_weight must have one entry per row, or one column per student: {students} in all, got shape {shape}"
+            "sample_weight must have one entry per row, or one column per student: "
+            f"{students} in all, got shape {shape}"
         )
     columns = np.asarray(sample_weight).T if len(shape) == 2 else [sample_weight]
     tables = []

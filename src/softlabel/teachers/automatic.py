@@ -13,7 +13,8 @@ import logging
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -51,6 +52,7 @@ class BoostedTrees:
     rounds: int
     leaf: int
     kind: str = "probabilities"
+    together: ClassVar[bool] = False
 
     @classmethod
     def fit(cls, problem: Problem, rows: np.ndarray, rounds: int, leaf: int, seed: int) -> "BoostedTrees":
@@ -73,9 +75,11 @@ class BoostedTrees:
         return trees if rounds == ROUNDS else cls.fit(problem, rows, rounds, leaf, seed)
 
     @classmethod
-    def refit(cls, problem: Problem, rows: np.ndarray, seed: int, settings: dict[str, Any]) -> "BoostedTrees":
-        """Trained on these rows with the settings of another model."""
-        return cls.fit(problem, rows, settings["rounds"], settings["leaf"], seed)
+    def refit(
+        cls, problem: Problem, learned: list[np.ndarray], seed: int, settings: dict[str, Any]
+    ) -> "list[BoostedTrees]":
+        """Trees for each of these sets of rows, with the settings of another model."""
+        return [cls.fit(problem, rows, settings["rounds"], settings["leaf"], seed) for rows in learned]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -109,6 +113,7 @@ class RandomForest:
     temperature: float
     leaf: int
     kind: str = "probabilities"
+    together: ClassVar[bool] = False
 
     @classmethod
     def best(
@@ -130,9 +135,11 @@ class RandomForest:
         return min(fitted, key=lambda pair: pair[0])[1]
 
     @classmethod
-    def refit(cls, problem: Problem, rows: np.ndarray, seed: int, settings: dict[str, Any]) -> "RandomForest":
-        """Trained on these rows with the settings of another model, but with a new temperature."""
-        return cls.best(problem, rows, seed, (settings["leaf"],))
+    def refit(
+        cls, problem: Problem, learned: list[np.ndarray], seed: int, settings: dict[str, Any]
+    ) -> "list[RandomForest]":
+        """A forest for each of these sets of rows, with the settings of another model, but a temperature of its own."""
+        return [cls.best(problem, rows, seed, (settings["leaf"],)) for rows in learned]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -161,12 +168,39 @@ class WideNetwork:
     temperature: float
     learning_rate: float
     kind: str = "logits"
+    together: ClassVar[bool] = True
 
     @classmethod
     def best(
         cls, problem: Problem, rows: np.ndarray, seed: int, learning_rates: tuple[float, ...] = LEARNING_RATES
     ) -> "WideNetwork":
         """Trained with each of the learning rates; the one with the lowest log loss on the validation rows."""
+        fitted = cls._train(problem, rows, seed, learning_rates)
+        return min(fitted, key=lambda pair: pair[0])[1]
+
+    @classmethod
+    def refit(
+        cls, problem: Problem, learned: list[np.ndarray], seed: int, settings: dict[str, Any]
+    ) -> "list[WideNetwork]":
+        """One network for each of these sets of rows, with the settings of another model, but a temperature of its own.
+
+        They are trained together on all rows; the rows that one of them does not learn weigh nothing for it.
+        """
+        rows = np.unique(np.concatenate(learned))
+        weights = np.stack([np.isin(rows, own) for own in learned], axis=1).astype(float)
+        rates = (settings["learning_rate"],) * len(learned)
+        return [network for _, network in cls._train(problem, rows, seed, rates, weights)]
+
+    @classmethod
+    def _train(
+        cls,
+        problem: Problem,
+        rows: np.ndarray,
+        seed: int,
+        learning_rates: tuple[float, ...],
+        weights: np.ndarray | None = None,
+    ) -> "list[tuple[float, WideNetwork]]":
+        """A network for each learning rate, with its log loss on the validation rows; `weights` is (rows, networks)."""
         inputs, labels = problem.validation.scaled, problem.validation.y
         batch_size, epochs = training_length(len(rows))
         checks = MANY_CHECKS if len(rows) > MANY_ROWS else CHECKS
@@ -180,6 +214,7 @@ class WideNetwork:
                 for rate in learning_rates
             ],
             _hard(problem.y[rows], len(problem.classes)),
+            sample_weight=weights,
             epochs=epochs,
             batch_size=batch_size,
             seed=seed,
@@ -193,12 +228,7 @@ class WideNetwork:
             temperature = best_temperature(logits, labels, prior=1.0)
             network = cls(problem, student.network, temperature, student.settings.learning_rate)
             fitted.append((log_loss(logits / temperature, labels), network))
-        return min(fitted, key=lambda pair: pair[0])[1]
-
-    @classmethod
-    def refit(cls, problem: Problem, rows: np.ndarray, seed: int, settings: dict[str, Any]) -> "WideNetwork":
-        """Trained on these rows with the settings of another model, but with a new temperature."""
-        return cls.best(problem, rows, seed, (settings["learning_rate"],))
+        return fitted
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -215,8 +245,8 @@ class WideNetwork:
         return f"a network of width {WIDTH}"
 
 
-# Each has `best`, `refit`, `logits` (n, K) for unscaled inputs (n, d), and `settings`, which `refit` of its class needs
-# to train another model like it.
+# Each has `best`, `logits` (n, K) for unscaled inputs (n, d), and `settings`, which `refit` of its class needs to train
+# other models like it, one for each set of rows; `together` says whether it trains them all at once.
 MODELS: dict[str, type[WideNetwork] | type[BoostedTrees] | type[RandomForest]] = {
     "network": WideNetwork,
     "trees": BoostedTrees,
@@ -227,7 +257,7 @@ MODELS: dict[str, type[WideNetwork] | type[BoostedTrees] | type[RandomForest]] =
 def specification(seed: int) -> dict[str, Any]:
     """Everything besides the problem that the trained teacher depends on."""
     return {
-        "teacher": "auto", "version": 2, "seed": seed, "width": WIDTH, "steps": list(LEARNING_RATES),
+        "teacher": "auto", "version": 3, "seed": seed, "width": WIDTH, "steps": list(LEARNING_RATES),
         "updates": UPDATES, "checks": CHECKS, "patience": PATIENCE, "many": [MANY_ROWS, MANY_EPOCHS, MANY_CHECKS],
         "rounds": ROUNDS, "most_tree_work": MOST_TREE_WORK, "forest": [FOREST, *LEAVES],
         "large_forest": [LARGE, LARGE_FOREST, LARGE_LEAF, TREE_ROWS],
@@ -302,14 +332,11 @@ def _label_folds(
 ) -> float:
     """Replace the logits of each fold by those of a model trained on the other folds; returns the seconds it took."""
     train, seconds = problem.train.rows, 0.0
-    for number, fold in enumerate(folds, 1):
-        log.info("teacher: labeling fold %d of %d by %s", number, len(folds), facts["description"])
-        learned, labeled = train[np.setdiff1d(np.arange(len(train)), fold)], train[fold]
-        piece = keep(
-            f"fold-{number}-of-{len(folds)}",
-            lambda rows=(learned, labeled): _fold_piece(model, facts["settings"], problem, *rows, seed),
-        )
-        logits[labeled] = piece.arrays["logits"]
+    models = _FoldModels(model, facts["settings"], problem, folds, seed)
+    for number, fold in enumerate(folds):
+        log.info("teacher: labeling fold %d of %d by %s", number + 1, len(folds), facts["description"])
+        piece = keep(f"fold-{number + 1}-of-{len(folds)}", lambda number=number: models.piece(number))
+        logits[train[fold]] = piece.arrays["logits"]
         seconds += piece.facts["seconds"]
     return seconds
 
@@ -330,13 +357,32 @@ def _full_piece(model: str, problem: Problem, transfer: np.ndarray | None, seed:
     return Piece(arrays, facts)
 
 
-def _fold_piece(
-    model: str, settings: dict[str, Any], problem: Problem, learned: np.ndarray, labeled: np.ndarray, seed: int
-) -> Piece:
-    """Predictions for the rows `labeled` of a model with these settings that is trained on the rows `learned`."""
-    began = time.perf_counter()
-    logits = MODELS[model].refit(problem, learned, seed, settings).logits(problem.X[labeled])
-    return Piece({"logits": logits}, {"seconds": time.perf_counter() - began})
+class _FoldModels:
+    """The models of the folds, each trained on the other folds with the settings of the model of all rows.
+
+    Models that train together are all trained with the first fold that is asked for.
+    """
+
+    def __init__(
+        self, model: str, settings: dict[str, Any], problem: Problem, folds: list[np.ndarray], seed: int
+    ) -> None:
+        self.problem, self.labeled = problem, [problem.train.rows[fold] for fold in folds]
+        every = np.arange(len(problem.train.rows))
+        self._together = MODELS[model].together
+        self._learned = [problem.train.rows[np.setdiff1d(every, fold)] for fold in folds]
+        self._refit = partial(MODELS[model].refit, problem, seed=seed, settings=settings)
+        self._trained: list[Any] = []
+
+    def piece(self, number: int) -> Piece:
+        """Predictions for the rows of a fold of the model that was trained on the others."""
+        began = time.perf_counter()
+        if not self._together:
+            (fitted,) = self._refit([self._learned[number]])
+        else:
+            self._trained = self._trained or self._refit(self._learned)
+            fitted = self._trained[number]
+        logits = fitted.logits(self.problem.X[self.labeled[number]])
+        return Piece({"logits": logits}, {"seconds": time.perf_counter() - began})
 
 
 def training_length(rows: int) -> tuple[int, int]:
