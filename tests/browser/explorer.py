@@ -50,15 +50,19 @@ class ExplorerServer:
                     parents[int(path.parent.name)] = int(parent)
         return [Path(f"/proc/{one}") for one, parent in parents.items() if parents.get(parent) == self.process.pid]
 
-    def interrupt(self, seconds: float = 20) -> tuple[int, str]:
+    def interrupt(self, seconds: float = 60) -> tuple[int, str]:
         """Press Ctrl-C; returns the exit code and what standard error says."""
         self.process.send_signal(signal.SIGINT)
         _, errors = self.process.communicate(timeout=seconds)
         return self.process.returncode, errors
 
     def kill(self) -> None:
+        """End the server at once. Its pipes are not read to their end: a process that it has started may hold them."""
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.wait(timeout=60)
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from softlabel.app.address import LOOPBACK, Address, listening_socket
+from softlabel.app.temporary import temporary_directory
 from softlabel.errors import UnavailableError, require
 from softlabel.studies.run import RUNS
 
@@ -76,7 +77,7 @@ def _serve(
     runs: Path, address: Address, token: str | None, listener: socket.socket, announce: Callable[[], None]
 ) -> None:
     """Serve until an interrupt; then every process of the explorer is ended."""
-    with tempfile.TemporaryDirectory(prefix="softlabel-explorer-") as storage:
+    with temporary_directory(), tempfile.TemporaryDirectory(prefix="storage-") as storage:
         os.environ["NICEGUI_STORAGE_PATH"] = storage  # read when NiceGUI is imported; nothing is written elsewhere
         nicegui = _nicegui()
         from softlabel.app.children import warm_up

@@ -212,6 +212,9 @@ def slider(
     return element
 
 
-def choice(label: str, options: Mapping[Any, str], value: Any, on_change: Callable[[Any], None]) -> ui.select:
-    """A list to choose one of; `options` are the names of the values."""
-    return ui.select(dict(options), value=value, label=label, on_change=lambda event: on_change(event.value))
+def choice(
+    label: str, options: Mapping[Any, str], value: Any, on_change: Callable[[Any], None], *, filtered: bool = False
+) -> ui.select:
+    """A list to choose one of; `options` are the names of the values. A filtered one is searched by typing."""
+    return ui.select(dict(options), value=value, label=label, with_input=filtered,
+                     on_change=lambda event: on_change(event.value))  # fmt: skip
