@@ -110,13 +110,12 @@ def a_large_file_comes(directory, seconds=20):
 
 def test_a_kill_during_an_upload_leaves_nothing_to_the_next_one(tmp_path, temporary):
     runs = tmp_path / "runs"
-    with started(runs) as one:
-        with upload_to(one, 8 * 2**20, 4 * 2**20):  # half of a table
-            for _ in range(5):  # a table that was received is copied: the kill should come in between
-                threading.Thread(target=upload_all_to, args=(one, 100 * 2**20), daemon=True).start()
-                if a_large_file_comes(temporary):
-                    break
-            one.kill()
+    with started(runs) as one, upload_to(one, 8 * 2**20, 4 * 2**20):  # half of a table
+        for _ in range(5):  # a table that was received is copied: the kill should come in between
+            threading.Thread(target=upload_all_to, args=(one, 100 * 2**20), daemon=True).start()
+            if a_large_file_comes(temporary):
+                break
+        one.kill()
     assert files_below(temporary), "there is something to delete"
     with started(runs) as two:
         assert status(two) == 200

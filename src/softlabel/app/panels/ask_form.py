@@ -283,6 +283,8 @@ def _dropping(label: str, suffixes: tuple[str, ...], on_upload: Any) -> None:
                                         f"{few(suffixes, 9)}.", type="negative"),
     )  # fmt: skip
     place.props(f'flat bordered hide-upload-btn accept="{",".join(suffixes)}"').classes("drop")
+    # a file that is in the list of the uploader could not be dropped again
+    place.on("uploaded", lambda: place.run_method("removeUploadedFiles"), args=[])
 
 
 def _shown_name(name: str) -> str:
