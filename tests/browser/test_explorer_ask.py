@@ -399,7 +399,7 @@ def test_after_a_kill_it_goes_on(browser, table, tmp_path, resumed_by):
         key = ask_about(page, server, table, student="two-layer network", seeds=4)
         wait_until(page, lambda: list(runs.glob(f"verdict-*-{key}")))
         (run_dir,) = runs.glob(f"verdict-*-{key}")
-        wait_until(page, lambda: finished_bundles(run_dir), 300)
+        wait_until(page, lambda: finished_bundles(run_dir), 600)
         server.kill()
         page.close()
     before = finished_bundles(run_dir)
@@ -414,10 +414,10 @@ def test_after_a_kill_it_goes_on(browser, table, tmp_path, resumed_by):
         assert not list((runs / ".uploads").rglob("*.csv")), "what was left of the upload is deleted"
         if resumed_by == "explorer":
             page.get_by_role("button", name="Resume").click()
-            wait_for_state(page, "Answered", 300)
+            wait_for_state(page, "Answered", 900)
     if resumed_by == "command":
         done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(record["command"])], capture_output=True, text=True, timeout=600
+            [sys.executable, "-m", *shlex.split(record["command"])], capture_output=True, text=True, timeout=900
         )
         assert done.returncode == 0, done.stderr
         with started(runs) as server, watched_tab(browser) as page:
