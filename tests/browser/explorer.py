@@ -118,3 +118,22 @@ def wait_until(page: Any, condition: Callable[[], bool], seconds: int = 30) -> N
 def overflow(page: Any) -> int:
     """Pixels by which the page is wider than the window."""
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def focused(page: Any) -> str:
+    """The name of the control that has the focus, as a screen reader reads it."""
+    return page.evaluate(
+        """() => { const at = document.activeElement, slider = at.closest('[role=slider]')
+            return ((slider || at).getAttribute('aria-label') || at.innerText).trim() }"""
+    )
+
+
+def tab_to(page: Any, name: str, most: int = 60) -> None:
+    """Press Tab until the control of this name has the focus."""
+    passed = []
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        passed.append(focused(page))
+        if passed[-1] == name:
+            return
+    raise AssertionError(f"'{name}' cannot be reached with Tab, only {passed}")
