@@ -53,7 +53,7 @@ class ExplorerServer:
                     parents[int(path.parent.name)] = int(parent)
         return [Path(f"/proc/{one}") for one, parent in parents.items() if parents.get(parent) == self.process.pid]
 
-    def interrupt(self, seconds: float = 20) -> tuple[int, str]:
+    def interrupt(self, seconds: float = 60) -> tuple[int, str]:
         """Press Ctrl-C; returns the exit code and what standard error says."""
         self.process.send_signal(signal.SIGINT)
         _, errors = self.process.communicate(timeout=seconds)
@@ -61,7 +61,7 @@ class ExplorerServer:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
 
 
 @contextmanager
