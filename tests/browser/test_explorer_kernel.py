@@ -76,6 +76,9 @@ def test_what_is_shown_is_what_the_library_says(browser, explorer):
         open_panel(page, explorer, SMALL)
         check_shown(page, library())
         assert "softlabel dynamics digits --rows 20 --width 5 --strength 0.3" in page.inner_text(".command pre")
+        words = page.locator(".command pre span")
+        heights = words.evaluate_all("all => all.map(word => word.getBoundingClientRect().height)")
+        assert max(heights) < 1.5 * min(heights), "no option is broken after its hyphens"
         assert page.locator(".busy .q-spinner").is_hidden()
         assert page.get_by_role("button", name="Stop").is_disabled()
 

@@ -144,6 +144,7 @@ class LiveTraining:
             self._show_state("training", "Training")
         else:
             self.work.say("pause")
+            self.draw()
             self._show_state("paused", "Paused")
 
     def stop(self) -> None:
@@ -182,7 +183,8 @@ class LiveTraining:
 
         Otherwise drawings queue up in the browser until it no longer answers, and the connection is given up.
         """
-        if len(self.frames) > self.drawn and time.monotonic() >= self.free:
+        free = self.state == "paused" or time.monotonic() >= self.free
+        if len(self.frames) > self.drawn and free:
             began = time.monotonic()
             self.draw()
             with contextlib.suppress(TimeoutError):
