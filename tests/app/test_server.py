@@ -1,6 +1,7 @@
 """The server of the explorer in a process of its own: where it listens, whom it answers, and how it ends."""
 
 import http.client
+import json
 import re
 import socket
 import subprocess
@@ -145,3 +146,13 @@ def test_wrong_input_is_one_line(tmp_path, arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_browser_that_answers_slowly_is_not_given_up(server):
+    """Its page would be loaded again, and its training would be lost, where ten tabs draw at once on a busy machine."""
+    parts = urlsplit(server.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection.request("GET", "/_nicegui_ws/socket.io/?EIO=4&transport=polling")
+    opening = connection.getresponse().read().decode()
+    connection.close()
+    assert json.loads(opening[1:])["pingTimeout"] >= 60_000

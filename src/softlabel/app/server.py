@@ -17,6 +17,7 @@ from softlabel.errors import UnavailableError, require
 from softlabel.studies.run import RUNS
 
 LARGEST_UPLOAD = 512 * 2**20
+PATIENCE = 60  # seconds in which a browser answers; a tab that is closed is noticed at once all the same
 LOOK = 0.3  # seconds between two looks at the processes that answer questions
 log = logging.getLogger("softlabel")
 
@@ -88,6 +89,7 @@ def _serve(
         explorer = Explorer(runs)
         nicegui.app.add_middleware(Guard, address=address, token=token, limit=LARGEST_UPLOAD)
         add_pages(explorer)
+        nicegui.app.on_startup(lambda: setattr(nicegui.core.sio.eio, "ping_timeout", PATIENCE))
         nicegui.app.on_startup(announce)
         nicegui.app.on_startup(lambda: threading.Thread(target=warm_up, daemon=True).start())
         nicegui.app.timer(LOOK, explorer.questions.look)

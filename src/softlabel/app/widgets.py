@@ -134,7 +134,10 @@ class LinkedSettings:
 def _command_line(words: str) -> None:
     shown = printable(words)  # what is copied is what can be read
     with ui.element("div").classes("command"):
-        text("pre", shown).props("tabindex=0")
+        *first, last = shown.split(" ")
+        with ui.element("pre").props("tabindex=0"):
+            for word in [*(f"{word} " for word in first), last]:
+                text("span", word)  # lines break between words only, not within "--rows"
         button = ui.button(icon="content_copy", on_click=lambda: _copy(shown))
         button.props('flat dense aria-label="Copy the command"').tooltip("Copy the command")
 
