@@ -13,7 +13,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.explorer import open_panel, started, watched_tab
+from tests.browser.explorer import PHONE, open_panel, started, watched_tab
 
 FIGURES = Path(__file__).parent / "figures"
 SIZE = {"width": 1180, "height": 860}
@@ -24,7 +24,9 @@ def save(page, name: str, height: int) -> None:
     """A picture of the top of the page."""
     path = FIGURES / f"explorer-{name}.png"
     page.wait_for_timeout(1500)
-    page.screenshot(path=path, full_page=True, clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height})
+    page.screenshot(
+        path=path, full_page=True, clip={"x": 0, "y": 0, "width": page.viewport_size["width"], "height": height}
+    )
     with Image.open(path) as image:
         image.convert("RGB").quantize(COLORS).save(path, optimize=True)
     print(path.name, path.stat().st_size // 1000, "kB")
@@ -65,6 +67,19 @@ def main() -> None:
             open_panel(page, server, "/runs?run=penguins")
             page.wait_for_selector(".run-answer")
             save(page, "runs", 1000)
+            open_panel(page, server, "/papers?paper=Mandal&text=theorem")
+            page.locator("tbody:not(.hidden) .opener").first.click()
+            page.wait_for_selector("tr.details")
+            page.wait_for_timeout(1000)
+            save(page, "papers", 1000)
+        with watched_tab(browser, viewport=SIZE, color_scheme="dark") as page:
+            page.set_default_timeout(180_000)
+            open_panel(page, server, "/kernel")
+            page.wait_for_selector(".headline:has-text('.')")
+            save(page, "kernel", 1000)
+        with watched_tab(browser, viewport=PHONE, color_scheme="light") as page:
+            open_panel(page, server, "/bounds")
+            save(page, "phone", 844)
         browser.close()
     shutil.rmtree(directory)
 

@@ -1,6 +1,8 @@
 """Ports, and the names under which a browser may ask."""
 
+import ipaddress
 import socket
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given as for_all
@@ -40,6 +42,13 @@ def test_other_interfaces_allow_numeric_addresses_and_their_own_name():
     assert Address("work.example", 9000).allows("work.example:9000")
 
 
+def test_the_name_of_this_machine_is_allowed_where_others_can_connect(monkeypatch):
+    monkeypatch.setattr(socket, "gethostname", lambda: "Workstation")
+    assert Address("0.0.0.0", 9000).allows("workstation:9000")
+    assert not Address("0.0.0.0", 9000).allows("workstation.evil.example:9000")
+    assert not LOCAL.allows("workstation:8765")
+
+
 def test_every_loopback_address_answers_to_itself():
     assert Address("127.0.0.2", 9000).allows("127.0.0.2:9000")
     assert not Address("127.0.0.2", 9000).allows("127.0.0.3:9000")
@@ -47,8 +56,35 @@ def test_every_loopback_address_answers_to_itself():
 
 def test_the_address_that_a_browser_opens():
     assert LOCAL.url == "http://127.0.0.1:8765/"
-    assert Address("0.0.0.0", 9000).url == "http://127.0.0.1:9000/"
     assert Address("::1", 9000).url == "http://[::1]:9000/"
+    assert Address("192.168.0.7", 9000).url == "http://192.168.0.7:9000/"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_the_address_of_all_interfaces_is_one_of_this_machine(host):
+    shown = urlsplit(Address(host, 9000).url)
+    assert shown.port == 9000
+    assert not ipaddress.ip_address(shown.hostname).is_unspecified
+    with socket.socket(socket.AF_INET6 if ":" in shown.hostname else socket.AF_INET) as probe:
+        probe.bind((shown.hostname, 0))  # refused for an address of another machine
+    assert Address(host, 9000).allows(shown.netloc)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "0:0:0:0:0:0:0:0"])
+def test_the_address_of_all_interfaces_is_the_one_that_reaches_others(host, monkeypatch):
+    reached = "fd00::7" if ":" in host else "192.168.0.7"
+    monkeypatch.setattr(socket.socket, "connect", lambda self, address: None)
+    monkeypatch.setattr(socket.socket, "getsockname", lambda self: (reached, 40_000))
+    assert urlsplit(Address(host, 9000).url).hostname == reached
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_without_a_network_the_address_is_that_of_this_machine(host, monkeypatch):
+    def connect(self, address):
+        raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    assert Address(host, 9000).url == "http://127.0.0.1:9000/"
 
 
 @pytest.mark.parametrize(("host", "loopback"), [

@@ -10,6 +10,7 @@ import polars
 import pytest
 from filelock import FileLock
 from pydantic import ValidationError
+from typer.testing import CliRunner
 
 import softlabel as sl
 from softlabel.app.children import Children
@@ -98,6 +99,22 @@ def test_the_next_explorer_knows_unfinished_and_answered_questions(tmp_path, tab
     assert later.find(done.key).status == "answered"
     later.start(found)
     assert later.find(asked.key).status == "running"
+
+
+def test_what_the_command_has_answered_is_answered(tmp_path, table):
+    questions, asked = asked_in(tmp_path, table)
+    questions.cancel(asked)
+    (half,) = Questions(tmp_path / "runs", NoProcess()).unfinished
+    assert half.data.exists()
+    program, *arguments = shlex.split(asked.command)
+    assert program == "softlabel"
+    done = CliRunner().invoke(command_line, arguments)
+    assert done.exit_code == 0, done.output
+    later = Questions(tmp_path / "runs", NoProcess())
+    assert later.unfinished == []
+    assert later.find(asked.key).status == "answered"
+    assert not asked.data.exists()
+    assert (asked.directory / RECORD).exists()
 
 
 def test_cancel_and_discard(tmp_path, table):
@@ -207,6 +224,13 @@ def test_the_command_repeats_the_question(tmp_path, table):
         chosen = get_command(command_line).commands[verb].make_context(verb, arguments).params
         assert chosen["out"] == asked.run_dir
         assert chosen["label"] == "sick"
+
+
+@pytest.mark.parametrize("accuracy", [0.9990000000000001, 0.1 + 0.2, 0.123456789, 1e-9])
+def test_the_command_has_the_accuracy_of_the_question(tmp_path, table, accuracy):
+    _, asked = asked_in(tmp_path, table, kind="plan", accuracy=accuracy)
+    words = shlex.split(asked.command)
+    assert float(words[words.index("--accuracy") + 1]) == asked.question.accuracy == accuracy
 
 
 def test_the_answer_is_that_of_the_library(tmp_path, table):

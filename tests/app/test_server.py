@@ -1,8 +1,14 @@
 """The server of the explorer in a process of its own: where it listens, whom it answers, and how it ends."""
 
 import http.client
+import json
+import re
+import socket
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -63,6 +69,65 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path):
     assert not list(runs.rglob("*")), "looking at runs writes nothing"
 
 
+def upload_to(server, size, sent):
+    """Send a table of `size` bytes as a browser does, or only the first `sent` bytes; returns the open connection."""
+    parts = urlsplit(server.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    connection.request("GET", "/try")
+    page = connection.getresponse().read().decode()
+    connection.close()
+    found = re.search(r"/_nicegui/client/[0-9a-f-]+/upload/[0-9]+", page)
+    assert found is not None
+    head = b'--part\r\nContent-Disposition: form-data; name="file"; filename="big.csv"\r\n\r\n'
+    body = head + b"1,2\n" * ((size - len(head)) // 4) + b"\r\n--part--\r\n"
+    request = (
+        f"POST {found[0]} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {len(body)}\r\n"
+        "Content-Type: multipart/form-data; boundary=part\r\n\r\n"
+    )
+    upload = socket.create_connection((parts.hostname, parts.port), timeout=60)
+    upload.sendall(request.encode() + body[:sent])
+    return upload
+
+
+def upload_all_to(server, size):
+    with suppress(OSError):  # the server is killed meanwhile
+        upload_to(server, size, None).close()
+
+
+def files_below(directory):
+    return [path for path in directory.rglob("*") if path.is_file()]
+
+
+def a_large_file_comes(directory, seconds=20):
+    """Wait for a file of at least a megabyte; whether there is one."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with suppress(FileNotFoundError):
+            if any(path.stat().st_size > 2**20 for path in files_below(directory)):
+                return True
+        time.sleep(0.001)
+    return False
+
+
+def test_a_kill_during_an_upload_leaves_nothing_to_the_next_one(tmp_path, temporary):
+    runs = tmp_path / "runs"
+    with started(runs) as one, upload_to(one, 8 * 2**20, 4 * 2**20):  # half of a table
+        for _ in range(5):  # a table that was received is copied: the kill should come in between
+            threading.Thread(target=upload_all_to, args=(one, 100 * 2**20), daemon=True).start()
+            if a_large_file_comes(temporary):
+                break
+        one.kill()
+    assert files_below(temporary), "there is something to delete"
+    with started(runs) as two:
+        assert status(two) == 200
+        assert not [path for path in files_below(runs) if path.suffix == ".csv"]
+        (own,) = temporary.iterdir()
+        assert str(two.process.pid) in own.name
+        two.interrupt()
+    assert not list(temporary.iterdir())
+    assert not files_below(runs)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -81,3 +146,13 @@ def test_wrong_input_is_one_line(tmp_path, arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_browser_that_answers_slowly_is_not_given_up(server):
+    """Its page would be loaded again, and its training would be lost, where ten tabs draw at once on a busy machine."""
+    parts = urlsplit(server.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection.request("GET", "/_nicegui_ws/socket.io/?EIO=4&transport=polling")
+    opening = connection.getresponse().read().decode()
+    connection.close()
+    assert json.loads(opening[1:])["pingTimeout"] >= 60_000

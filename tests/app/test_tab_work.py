@@ -57,6 +57,54 @@ def test_a_process_that_starts_after_its_tab_is_gone_is_ended():
     assert not work.busy
 
 
+@pytest.mark.parametrize(
+    ("failure", "reason"), [(OSError(24, "Too many open files"), "Too many open files"), (EOFError(), "EOFError")]
+)
+def test_a_process_that_cannot_be_started_is_told_in_a_sentence(failure, reason):
+    handled = []
+
+    def start(work, *arguments):
+        raise failure
+
+    explorer = SimpleNamespace(children=SimpleNamespace(start=start))
+    with Client(page("/test"), request=None):
+        work = TabWork(explorer, lambda kind, content: handled.append((kind, content)))
+
+    async def scenario():
+        work.request(len)
+        await work._look()
+
+    asyncio.run(scenario())
+    ((kind, sentence),) = handled
+    assert kind == "error"
+    assert sentence.startswith(f"the work could not be started ({reason}")
+    assert not work.busy
+
+
+def test_a_failed_start_leaves_a_later_request_alone():
+    child, handled = SlowChild([("done", None)]), []
+    work, _ = tab_work(child, lambda kind, content: handled.append(kind))
+
+    def fail(*arguments):
+        time.sleep(0.2)
+        raise OSError(24, "Too many open files")
+
+    start, work._explorer.children.start = work._explorer.children.start, fail
+
+    async def scenario():
+        work.request(len)
+        starting = asyncio.create_task(work._look())
+        await asyncio.sleep(0.05)
+        work._explorer.children.start = start
+        work.request(len)
+        await starting
+        assert work.busy
+        await work._look()
+
+    asyncio.run(scenario())
+    assert handled == ["done"]
+
+
 def test_a_failing_message_does_not_lose_the_others():
     handled = []
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,14 @@ LAPTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
 class ExplorerServer:
-    """A started explorer: its address, its process and the directory of its runs."""
+    """A started explorer: its address, its process and the directory of its runs.
 
-    def __init__(self, runs: Path, *options: str) -> None:
+    `program` are the arguments of Python before those of `softlabel`.
+    """
+
+    def __init__(self, runs: Path, *options: str, program: Sequence[str] = ("-m", "softlabel")) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-        command = [sys.executable, "-m", "softlabel", "explore", str(runs), "--no-browser", "--json"]
+        command = [sys.executable, *program, "explore", str(runs), "--no-browser", "--json"]
         self.runs = runs
         self.process = subprocess.Popen(
             [*command, *(options or ("--port", "0"))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -50,21 +53,25 @@ class ExplorerServer:
                     parents[int(path.parent.name)] = int(parent)
         return [Path(f"/proc/{one}") for one, parent in parents.items() if parents.get(parent) == self.process.pid]
 
-    def interrupt(self, seconds: float = 20) -> tuple[int, str]:
+    def interrupt(self, seconds: float = 60) -> tuple[int, str]:
         """Press Ctrl-C; returns the exit code and what standard error says."""
         self.process.send_signal(signal.SIGINT)
         _, errors = self.process.communicate(timeout=seconds)
         return self.process.returncode, errors
 
     def kill(self) -> None:
+        """End the server at once. Its pipes are not read to their end: a process that it has started may hold them."""
         self.process.kill()
-        self.process.communicate(timeout=20)
+        self.process.wait(timeout=60)
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
 
 
 @contextmanager
-def started(runs: Path, *options: str) -> Iterator[ExplorerServer]:
+def started(runs: Path, *options: str, **settings: Any) -> Iterator[ExplorerServer]:
     """An explorer that is ended at the end of the block, whatever happens in it."""
-    server = ExplorerServer(runs, *options)
+    server = ExplorerServer(runs, *options, **settings)
     try:
         yield server
     finally:
@@ -115,3 +122,22 @@ def wait_until(page: Any, condition: Callable[[], bool], seconds: int = 30) -> N
 def overflow(page: Any) -> int:
     """Pixels by which the page is wider than the window."""
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def focused(page: Any) -> str:
+    """The name of the control that has the focus, as a screen reader reads it."""
+    return page.evaluate(
+        """() => { const at = document.activeElement, slider = at.closest('[role=slider]')
+            return ((slider || at).getAttribute('aria-label') || at.innerText).trim() }"""
+    )
+
+
+def tab_to(page: Any, name: str, most: int = 60) -> None:
+    """Press Tab until the control of this name has the focus."""
+    passed = []
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        passed.append(focused(page))
+        if passed[-1] == name:
+            return
+    raise AssertionError(f"'{name}' cannot be reached with Tab, only {passed}")

@@ -6,8 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import softlabel as sl
+from softlabel.app.panels.bounds import CAVEAT, LABELS
 from softlabel.report.bounds_tables import requirement_table
-from tests.browser.explorer import PHONE, open_panel, overflow, wait_until, watched_tab
+from tests.browser.explorer import PHONE, open_panel, overflow, tab_to, wait_until, watched_tab
 
 TABLE = "table.plain"
 
@@ -63,6 +64,42 @@ def test_a_moved_slider_changes_numbers_charts_and_address(browser, explorer):
         wait_for_rows(page, gamma=gamma)
 
 
+def test_charts_have_logarithmic_axes_and_mark_the_crossover(browser, explorer):
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, "/bounds?epsilon=0.2")
+        page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer').length === 4")
+        plots = page.evaluate(
+            """() => [...document.querySelectorAll('.js-plotly-plot')].map(plot => ({
+                axes: [plot._fullLayout.xaxis.type, plot._fullLayout.yaxis.type],
+                traces: plot.data.map(one => [one.name, one.x, one.y]),
+                diamonds: plot.querySelectorAll('.scatterlayer .point').length}))"""
+        )
+        families = sl.bounds.overview(0.05, 0.2, 1000).crossovers
+        captions = page.locator(".charts section p").all_inner_texts()
+        crossed = 0
+        for (family, crossing), plot, caption in zip(families.items(), plots, captions, strict=True):
+            assert plot["axes"] == ["log", "log"]
+            marks = [(x, y) for name, x, y in plot["traces"] if name == "crossover"]
+            if crossing.gamma is None:
+                assert marks == []
+                continue
+            crossed += 1
+            (((gamma,), (width,)),) = marks
+            assert gamma == pytest.approx(crossing.gamma)
+            assert width == sl.bounds.soft_width(crossing.gamma, 0.2, 1000, family=family)
+            assert plot["diamonds"] == 3, "the crossover and the two widths at γ are drawn"
+            assert f"γ < {crossing.gamma:.4g}" in caption
+        assert crossed > 0
+        content = page.inner_text("main.content")
+        assert CAVEAT in content
+        assert "◆ crossover" in content
+        # Soft labels begin to need fewer neurons where the curves cross
+        soft, hard = (getattr(sl.bounds, f"{arm}_width") for arm in ("soft", "hard"))
+        family, gamma = next((family, one.gamma) for family, one in families.items() if one.gamma is not None)
+        assert soft(0.9 * gamma, 0.2, 1000, family=family) < hard(0.9 * gamma, 0.2, 1000, family=family)
+        assert soft(1.1 * gamma, 0.2, 1000, family=family) > hard(1.1 * gamma, 0.2, 1000, family=family)
+
+
 def test_the_pointer_shows_both_widths(browser, explorer):
     with watched_tab(browser) as page:
         open_panel(page, explorer, "/bounds")
@@ -98,22 +135,25 @@ def test_wrong_values_in_the_address_are_named(browser, explorer):
 
 
 def test_with_the_keyboard_only(browser, explorer):
-    with watched_tab(browser) as page:
+    with watched_tab(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
         open_panel(page, explorer, "/bounds")
-        page.keyboard.press("Tab")
-        page.keyboard.press("Enter")  # skip to the content
-        page.keyboard.press("Tab")
-        page.keyboard.press("ArrowRight")
-        wait_for_rows(page, gamma=0.06)
-        page.keyboard.press("Tab")
-        page.keyboard.press("ArrowLeft")
-        wait_for_rows(page, gamma=0.06, epsilon=0.08)
-        for _ in range(9):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.textContent").strip() == "Certify γ":
-                break
-        else:
-            pytest.fail("the button cannot be reached with the keyboard")
+        moved = {"gamma": 0.06, "epsilon": 0.12, "n": 1200, "delta": 0.06, "kappa": 1.2, "alpha": 1.2, "c": 0.8}
+        for name, label in LABELS.items():
+            tab_to(page, label)
+            page.keyboard.press("ArrowLeft" if name == "c" else "ArrowRight")
+            wait_until(page, lambda name=name: address(page).get(name) == f"{moved[name]:g}")
+        wait_for_rows(page, **moved)
+        tab_to(page, "Data set")
+        tab_to(page, "Rows (default: all)")
+        page.keyboard.type("10")
+        tab_to(page, "Certify γ")
+        page.keyboard.press("Enter")
+        page.get_by_text("The sliders now show").wait_for(timeout=60_000)
+        tab_to(page, "Copy the command")
+        page.keyboard.press("Enter")
+        wait_until(page, lambda: page.evaluate("navigator.clipboard.readText()") == "softlabel margin digits --rows 10")
+        tab_to(page, "Table")
+        tab_to(page, "Copy the command")
 
 
 def test_the_margin_of_a_data_set_is_certified(browser, explorer):

@@ -4,7 +4,7 @@ import pytest
 
 import softlabel as sl
 from softlabel.app.work.kernel import TEST_ROWS
-from tests.browser.explorer import open_panel, wait_until, watched_tab
+from tests.browser.explorer import focused, open_panel, tab_to, wait_until, watched_tab
 
 SMALL = "/kernel?rows=20&width=5&iterations=50"
 LARGE = "/kernel?rows=400&width=400&iterations=10000"
@@ -76,6 +76,9 @@ def test_what_is_shown_is_what_the_library_says(browser, explorer):
         open_panel(page, explorer, SMALL)
         check_shown(page, library())
         assert "softlabel dynamics digits --rows 20 --width 5 --strength 0.3" in page.inner_text(".command pre")
+        words = page.locator(".command pre span")
+        heights = words.evaluate_all("all => all.map(word => word.getBoundingClientRect().height)")
+        assert max(heights) < 1.5 * min(heights), "no option is broken after its hyphens"
         assert page.locator(".busy .q-spinner").is_hidden()
         assert page.get_by_role("button", name="Stop").is_disabled()
 
@@ -172,24 +175,47 @@ def test_every_control_is_reached_by_the_keyboard_and_has_a_name(browser, explor
     with watched_tab(browser) as page:
         open_panel(page, explorer, SMALL)
         check_shown(page, library())
-        page.get_by_text("Skip to the content").focus()
+        page.keyboard.press("Tab")
+        assert focused(page) == "Skip to the content"
         page.keyboard.press("Enter")
         reached = []
         for _ in range(14):
             page.keyboard.press("Tab")
-            reached.append(
-                page.evaluate(
-                    """() => { const at = document.activeElement, slider = at.closest('[role=slider]')
-                        return (slider || at).getAttribute('aria-label') || at.textContent }"""
-                )
-            )
+            reached.append(focused(page))
         wanted = ["Data", "λ (privileged knowledge)", "Width of the student", "Training rows", "Iterations",
                   "Activation", "The student starts with", "Learning rate"]  # fmt: skip
         assert [name for name in reached if name in wanted] == wanted
         assert "Copy the command" in reached
         values = page.locator("[role=slider]").evaluate_all("all => all.map(one => one.ariaValueText)")
         assert values == page.locator(".slider output").all_inner_texts() == ["0.3", "5", "20", "50"]
-        move(page, "λ (privileged knowledge)", "PageUp")
+
+
+def test_settings_are_changed_run_and_stopped_by_the_keyboard(browser, explorer):
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, SMALL)
+        tab_to(page, "λ (privileged knowledge)")
+        page.keyboard.press("PageUp")
         wait(page, "() => document.querySelector('[role=slider]').ariaValueText == '∞'")
         page.wait_for_selector(".problem", timeout=60_000)
         assert "there is nothing to learn" in page.inner_text(".problem")
+        page.keyboard.press("PageDown")
+        tab_to(page, "Activation")
+        page.keyboard.press("Enter")
+        page.get_by_role("option", name="tanh").wait_for()
+        while not page.locator(".q-item.q-manual-focusable--focused").filter(has_text="tanh").count():
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**activation=tanh*")
+        tab_to(page, "Learning rate")
+        page.keyboard.type("100")
+        page.wait_for_selector(".problem:has-text('learning_rate must be below')", timeout=60_000)
+        wait_for_work(page, explorer, 0)
+        open_panel(page, explorer, LARGE)
+        wait_for_work(page, explorer, 1)
+        tab_to(page, "Stop")
+        page.keyboard.press("Enter")
+        page.get_by_text("Stopped.").wait_for()
+        wait_for_work(page, explorer, 0)
+        tab_to(page, "Run")
+        page.keyboard.press("Enter")
+        wait_for_work(page, explorer, 1)

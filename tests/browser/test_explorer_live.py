@@ -1,10 +1,15 @@
 """Live training in a real browser: start, pause, resume and stop it as a person would."""
 
+import json
 import re
+import shlex
 
 import pytest
+from typer.testing import CliRunner
 
 import softlabel as sl
+from softlabel.cli.main import app as command_line
+from softlabel.errors import UnavailableError
 from tests.browser.explorer import PHONE, open_panel, overflow, wait_until, watched_tab
 
 QUICK = "/live?width=4&epochs=50&radius=5"
@@ -47,6 +52,33 @@ def test_a_training_shows_the_numbers_of_the_library(browser, explorer):
         assert page.evaluate(f"{plots}.slice(0, 2).map(p => p.data[0].type)") == ["contour", "contour"]
         points = page.evaluate(f"{plots}.slice(2).map(p => p.data[0].x.at(-1))")
         assert points == [50, 50, 50, 50]
+
+
+@pytest.mark.parametrize(
+    ("query", "planes"),
+    [
+        ("data=moons&width=4&epochs=20", 2),
+        ("data=xor&width=8&epochs=20&radius=0", 2),
+        pytest.param("data=mnist&width=4&epochs=1&batch_size=128", 0, marks=[pytest.mark.data, pytest.mark.slow]),
+    ],
+)
+def test_every_data_set_is_trained_with_the_numbers_of_the_printed_commands(browser, explorer, query, planes):
+    if "mnist" in query:
+        try:
+            sl.load("mnist")
+        except UnavailableError:
+            pytest.skip("MNIST cannot be had here")
+    with watched_tab(browser) as page:
+        open_panel(page, explorer, f"/live?{query}")
+        press(page, "Start")
+        page.wait_for_selector("[role=status]:has-text('Finished')", timeout=600_000)
+        page.wait_for_function(f"document.querySelectorAll('.js-plotly-plot').length === {planes + 4}")
+        assert "test rows" in page.inner_text("main.content")
+        for column, words in enumerate(page.locator(".command pre").all_inner_texts(), start=1):
+            done = CliRunner().invoke(command_line, [*shlex.split(words)[1:], "--json"])
+            (student,) = json.loads(done.stdout)["students"]
+            assert number(page, "test error", column) == f"{student['test_error']:.1%}"
+            assert number(page, "training error", column) == f"{student['train_error']:.1%}"
 
 
 def test_pause_resume_and_stop(browser, explorer):

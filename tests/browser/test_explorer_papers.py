@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 import softlabel as sl
-from tests.browser.explorer import PHONE, open_panel, overflow, started, watched_tab
+from tests.browser.explorer import PHONE, focused, open_panel, overflow, started, tab_to, wait_until, watched_tab
 
 ROWS = "table.claims tbody:not(.hidden) tr.claim"
 OPENED = "tr.details"
@@ -81,16 +81,28 @@ def test_every_claim_opens_on_a_phone(browser, explorer):
 
 def test_with_the_keyboard_only(browser, explorer):
     with watched_tab(browser) as page:
-        open_panel(page, explorer, "/papers?text=theorem+3")
-        page.get_by_label("Words").focus()
-        for _ in range(8):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.textContent") == "Theorem 3":
-                break
+        open_panel(page, explorer, "/papers")
+        tab_to(page, "Paper")
+        page.keyboard.press("Enter")
+        page.get_by_role("option", name="Rahbar").wait_for()
+        while not page.locator(".q-item.q-manual-focusable--focused").filter(has_text="Rahbar").count():
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**paper=Rahbar*")
+        tab_to(page, "Words")
+        page.keyboard.type("theorem")
+        page.wait_for_url("**text=theorem*")
+        wait_until(page, lambda: 0 < len(shown_claims(page)) < len(expected(paper="Rahbar")))
+        first = shown_claims(page)[0]
+        tab_to(page, first)
         assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "false"
         page.keyboard.press("Enter")
         page.wait_for_selector(OPENED)
+        assert focused(page) == first
         assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+        tab_to(page, "Copy the command")
+        while focused(page) != first:
+            page.keyboard.press("Shift+Tab")
         page.keyboard.press("Enter")
         page.wait_for_function(f"!document.querySelector('{OPENED}')")
 

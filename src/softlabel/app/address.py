@@ -1,5 +1,6 @@
 """Where the explorer listens, and under which names a browser may ask for it."""
 
+import contextlib
 import errno
 import ipaddress
 import socket
@@ -31,14 +32,16 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What a browser on this machine opens."""
-        return f"http://{LOOPBACK if self.host in ('0.0.0.0', '::') else _bracketed(self.host)}:{self.port}/"
+        """What a browser opens; of a host that stands for all interfaces, an address that other machines reach."""
+        every = _is_numeric(self.host) and ipaddress.ip_address(self.host).is_unspecified
+        return f"http://{_bracketed(_outward_address(self.host) if every else self.host)}:{self.port}/"
 
     def allows(self, authority: str) -> bool:
         """Whether a request may name this host and port: its `Host` header, or the end of its `Origin`.
 
         A page of another site that has made its own name point to this machine names itself here, and is refused. On
-        other interfaces than loopback any numeric address is allowed, since no name can be made to equal one.
+        other interfaces than loopback any numeric address is allowed, since no name can be made to equal one, and the
+        name of this machine.
         """
         try:
             parts = urlsplit(f"//{authority}")
@@ -49,7 +52,7 @@ class Address:
             return False
         if name in LOCAL_NAMES or name == self.host.lower():
             return True
-        return not self.local and _is_numeric(name)
+        return not self.local and (_is_numeric(name) or name == socket.gethostname().lower())
 
 
 def is_loopback(host: str) -> bool:
@@ -87,6 +90,19 @@ def _try_to_listen(host: str, port: int) -> socket.socket | None:
         opened.close()
         raise InputError(f"`host` '{short(host)}' cannot be an address") from None
     return opened
+
+
+def _outward_address(host: str) -> str:
+    """The address from which this machine reaches others, found without sending anything; else its loopback.
+
+    `host` stands for all interfaces: of IPv4, or of IPv6 and IPv4.
+    """
+    others = [(socket.AF_INET6, "2001:db8::1")] if ":" in host else []
+    for family, other in (*others, (socket.AF_INET, "203.0.113.1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((other, 9))  # of datagrams, this only chooses the interface
+            return str(probe.getsockname()[0])
+    return LOOPBACK
 
 
 def _is_numeric(host: str) -> bool:

@@ -3,7 +3,8 @@
 import inspect
 import logging
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from fastapi import Request
 from nicegui import app, ui
@@ -13,8 +14,10 @@ from softlabel.app.panels import PANELS
 from softlabel.app.panels.panel import ExplorerPanel
 from softlabel.app.state import Explorer
 from softlabel.app.widgets import problem
-from softlabel.errors import SoftlabelError
+from softlabel.errors import SoftlabelError, short
+from softlabel.printable import printable
 
+QUIET = 10.0  # seconds in which the same notification does not appear once more
 log = logging.getLogger("softlabel")
 
 
@@ -32,6 +35,7 @@ def _add_page(explorer: Explorer, panel: ExplorerPanel, panels: Sequence[Explore
     @ui.page(panel.path)
     async def page(request: Request) -> None:
         with frame(panel, panels):
+            ui.on_exception(_notifier())
             try:
                 built = panel.build(explorer, request.query_params)
                 if inspect.isawaitable(built):
@@ -41,6 +45,21 @@ def _add_page(explorer: Explorer, panel: ExplorerPanel, panels: Sequence[Explore
             except Exception as error:
                 _report(error)
                 problem(f"this page could not be shown (unexpected {type(error).__name__}: {error})")
+
+
+def _notifier() -> Callable[[Exception], None]:
+    """Tells the visitor of one page in a sentence what failed; a timer that fails again and again does not flood it."""
+    last, told = "", 0.0
+
+    def notify(error: Exception) -> None:
+        nonlocal last, told
+        words = str(error) if isinstance(error, SoftlabelError) else f"unexpected {type(error).__name__}: {error}"
+        sentence = printable(f"Something on this page failed ({short(words, 300)}).")
+        if sentence != last or time.monotonic() - told >= QUIET:
+            last, told = sentence, time.monotonic()
+            ui.notify(sentence, type="negative", multi_line=True, close_button="Close")
+
+    return notify
 
 
 def _report(error: Exception) -> None:

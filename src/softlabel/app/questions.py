@@ -10,6 +10,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,7 +76,7 @@ class AskedQuestion:
                 self.notes = [*self.notes, self._by_name(content)][-MOST_NOTES:]
             elif kind == "done":
                 self.status = "answered"
-                self._delete_files()
+                self.delete_files()
             else:
                 self.status, self.error = "failed", self._by_name(content or "it was stopped")
         if self.status != "running":
@@ -87,7 +88,8 @@ class AskedQuestion:
             message = message.replace(str(path), str(name))
         return message
 
-    def _delete_files(self) -> None:
+    def delete_files(self) -> None:
+        """Delete the copies of the files, which nobody needs when the question is answered."""
         for path in (self.data, self.teacher):
             if path is not None:
                 path.unlink(missing_ok=True)
@@ -204,9 +206,19 @@ def _earlier(runs: Path) -> Iterator[AskedQuestion]:
             continue
         except (OSError, ValueError, KeyError, AttributeError, TypeError, ValidationError):
             continue
+        if _is_finished(run_dir):  # by the command that the page shows
+            with suppress(OSError):  # the directory may be readable only
+                asked.delete_files()
         if not asked.data.exists():
             asked.status = "answered"
         yield asked
+
+
+def _is_finished(run_dir: Path) -> bool:
+    try:
+        return sl.inspect_run(run_dir).status == "finished"
+    except SoftlabelError:
+        return False  # nothing was written yet
 
 
 def _delete_old(directory: Path) -> None:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from softlabel.app.address import LOOPBACK, Address, listening_socket
+from softlabel.app.temporary import temporary_directory
 from softlabel.errors import UnavailableError, require
 from softlabel.studies.run import RUNS
 
 LARGEST_UPLOAD = 512 * 2**20
+PATIENCE = 60  # seconds in which a browser answers; a tab that is closed is noticed at once all the same
 LOOK = 0.3  # seconds between two looks at the processes that answer questions
 log = logging.getLogger("softlabel")
 
@@ -76,7 +78,7 @@ def _serve(
     runs: Path, address: Address, token: str | None, listener: socket.socket, announce: Callable[[], None]
 ) -> None:
     """Serve until an interrupt; then every process of the explorer is ended."""
-    with tempfile.TemporaryDirectory(prefix="softlabel-explorer-") as storage:
+    with temporary_directory(), tempfile.TemporaryDirectory(prefix="storage-") as storage:
         os.environ["NICEGUI_STORAGE_PATH"] = storage  # read when NiceGUI is imported; nothing is written elsewhere
         nicegui = _nicegui()
         from softlabel.app.children import warm_up
@@ -87,6 +89,7 @@ def _serve(
         explorer = Explorer(runs)
         nicegui.app.add_middleware(Guard, address=address, token=token, limit=LARGEST_UPLOAD)
         add_pages(explorer)
+        nicegui.app.on_startup(lambda: setattr(nicegui.core.sio.eio, "ping_timeout", PATIENCE))
         nicegui.app.on_startup(announce)
         nicegui.app.on_startup(lambda: threading.Thread(target=warm_up, daemon=True).start())
         nicegui.app.timer(LOOK, explorer.questions.look)

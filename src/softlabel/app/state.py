@@ -8,6 +8,7 @@ from pathlib import Path
 from softlabel.app.children import Children
 from softlabel.app.questions import Questions
 from softlabel.app.run_files import RunFiles
+from softlabel.app.temporary import delete_orphans
 
 UPLOADS = ".uploads"
 
@@ -33,28 +34,10 @@ class Explorer:
         self.files = RunFiles(self.runs)
         self.questions = Questions(self.runs, self.children)
         self.uploads = self.runs / UPLOADS / str(os.getpid())
-        _delete_orphans(self.runs / UPLOADS)
+        shutil.rmtree(self.uploads, ignore_errors=True)  # of an earlier process that had the same number
+        delete_orphans(self.runs / UPLOADS, "([0-9]+)")
 
     def close(self) -> None:
         """End all work, and delete uploads that were not asked about."""
         self.children.close()
         shutil.rmtree(self.uploads, ignore_errors=True)
-
-
-def _delete_orphans(root: Path) -> None:
-    """Delete what explorers that are gone have left."""
-    if not root.is_dir() or root.is_symlink():
-        return
-    for directory in root.iterdir():
-        if directory.name.isdecimal() and (directory.name == str(os.getpid()) or not _is_alive(int(directory.name))):
-            shutil.rmtree(directory, ignore_errors=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

@@ -93,4 +93,10 @@ class TabWork:
             if not wanted:
                 child.close()
 
-        await run.io_bound(start)
+        try:
+            await run.io_bound(start)
+        except Exception as error:  # too many files are open, or there is no memory for another process
+            if number == self._number:
+                self.stop()
+                reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+                self._handle("error", f"the work could not be started ({reason}); close other tabs and try again")

@@ -134,7 +134,10 @@ class LinkedSettings:
 def _command_line(words: str) -> None:
     shown = printable(words)  # what is copied is what can be read
     with ui.element("div").classes("command"):
-        text("pre", shown).props("tabindex=0")
+        *first, last = shown.split(" ")
+        with ui.element("pre").props("tabindex=0"):
+            for word in [*(f"{word} " for word in first), last]:
+                text("span", word)  # lines break between words only, not within "--rows"
         button = ui.button(icon="content_copy", on_click=lambda: _copy(shown))
         button.props('flat dense aria-label="Copy the command"').tooltip("Copy the command")
 
@@ -212,6 +215,9 @@ def slider(
     return element
 
 
-def choice(label: str, options: Mapping[Any, str], value: Any, on_change: Callable[[Any], None]) -> ui.select:
-    """A list to choose one of; `options` are the names of the values."""
-    return ui.select(dict(options), value=value, label=label, on_change=lambda event: on_change(event.value))
+def choice(
+    label: str, options: Mapping[Any, str], value: Any, on_change: Callable[[Any], None], *, filtered: bool = False
+) -> ui.select:
+    """A list to choose one of; `options` are the names of the values. A filtered one is searched by typing."""
+    return ui.select(dict(options), value=value, label=label, with_input=filtered,
+                     on_change=lambda event: on_change(event.value))  # fmt: skip

@@ -1,11 +1,14 @@
 """Live training: what is sent to the page equals what the library computes."""
 
+import json
 import shlex
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from typer.main import get_command
+from typer.testing import CliRunner
 
 import softlabel as sl
 from softlabel.app.links import query_of, settings_from
@@ -13,6 +16,7 @@ from softlabel.app.panels.live_charts import curve_panels, plane_figure
 from softlabel.app.work.live import GRID, LiveFrame, LiveStart, grid, train_live
 from softlabel.app.work.live_settings import LENGTHS, LiveSettings
 from softlabel.cli.main import app as command_line
+from softlabel.report.bounds_chart import bounds_charts
 
 
 class Recorder:
@@ -88,8 +92,6 @@ def test_curves_have_one_point_for_each_frame():
 
 @pytest.mark.parametrize("settings", [LiveSettings(), LiveSettings(data="mnist", radius=0, batch_size=64, seed=7)])
 def test_the_commands_are_accepted_by_the_command_line(settings):
-    from typer.main import get_command
-
     verb = get_command(command_line).commands["train"]
     for words in settings.commands().values():
         program, name, *arguments = shlex.split(words)
@@ -98,6 +100,46 @@ def test_the_commands_are_accepted_by_the_command_line(settings):
         assert chosen["width"] == [settings.width]
         assert chosen["radius"] == (settings.radius or None)
         assert chosen["biases"] == settings.planar
+
+
+def test_hard_labels_are_dashed_as_in_the_chart_of_the_bounds():
+    settings, _, frames = trained()
+    margins, widths = [0.01, 0.1], sl.bounds.width_curves([0.01, 0.1], epsilon=0.1, n=1000)
+    bounds = bounds_charts(sl.bounds.overview(0.05, 0.1, 1000), margins, widths)["tight"]
+    for panel in (*bounds.panels, *curve_panels(settings, frames)):
+        dashed = {series.role: series.dashed for series in panel.series if len(series.x) > 1}
+        assert dashed == {"soft": False, "hard": True}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 3, "learning_rate": 0.12345678},
+        {"data": "moons", "radius": 0.0, "temperature": 2.5},
+        {"data": "digits", "batch_size": 128, "epochs": 3},
+    ],
+)
+def test_the_printed_commands_give_the_numbers_that_are_shown(changes):
+    settings, _, frames = trained(**changes)
+    for arm, words in settings.commands().items():
+        done = CliRunner().invoke(command_line, [*shlex.split(words)[1:], "--json"])
+        (student,) = json.loads(done.stdout)["students"]
+        shown = frames[-1].values[arm]
+        assert shown["test error"] == pytest.approx(student["test_error"], abs=1e-9)
+        assert shown["error"] == pytest.approx(student["train_error"], abs=1e-9)
+
+
+def test_commands_and_links_keep_every_digit():
+    exact = {"radius": 1.2345678, "learning_rate": 0.12345678, "temperature": 2.3456789}
+    query = {name: repr(value) for name, value in exact.items()}
+    settings, problems = settings_from(LiveSettings, query)
+    assert problems == []
+    verb = get_command(command_line).commands["train"]
+    for arm, words in settings.commands().items():
+        chosen = verb.make_context("train", shlex.split(words)[2:]).params
+        assert (chosen["radius"], chosen["learning_rate"]) == (1.2345678, 0.12345678)
+        if arm == "soft":
+            assert chosen["temperature"] == 2.3456789
 
 
 def test_a_link_gives_the_same_settings():

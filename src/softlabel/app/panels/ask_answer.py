@@ -9,7 +9,7 @@ from softlabel.app.panels.runs_view import RunView
 from softlabel.app.questions import AskedQuestion
 from softlabel.app.state import Explorer
 from softlabel.app.widgets import command, problem, problems_shown, remark, text
-from softlabel.errors import counted
+from softlabel.errors import counted, short
 from softlabel.printable import printable
 
 EVERY = 0.4  # seconds between two looks
@@ -32,13 +32,12 @@ class QuestionView:
         question = asked.question
         what = "Should a student learn from soft labels?"
         if question.kind == "plan":
-            what = f"How small can a student be that reaches {question.accuracy:.1%}?"
+            what = f"How small can a student be that reaches {100 * question.accuracy:.6g}%?"
         with ui.element("section").classes("question"):
             text("h2", what)
             teacher = "a teacher that is trained here" if question.teacher is None else f"teacher {question.teacher}"
-            text("p", f"{question.data}, label {question.label}, student {question.student}, {teacher}").classes(
-                "muted"
-            )
+            label = short(question.label)
+            text("p", f"{question.data}, label {label}, student {question.student}, {teacher}").classes("muted")
             self.state = text("p", "").props("role=status")
             self.bar = ui.linear_progress(value=0, show_value=False, size="10px").props("rounded")
             self.bar.props["aria-label"] = "Progress"

@@ -1,5 +1,7 @@
 """The panel of live training: a student with hard and one with soft labels, side by side, while they are trained."""
 
+import contextlib
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +33,7 @@ from softlabel.app.work.live_settings import ARM_NAMES, LENGTHS, LiveSettings
 from softlabel.report.charts import Chart, Panel
 
 REDRAW = 0.25  # seconds between two looks at a training
+SLOWEST = 20.0  # seconds in which a browser draws
 WIDTHS = (2, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512)
 RADII = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 12.5, 25.0, 50.0, 100.0, 200.0)
 TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -59,12 +62,13 @@ class LiveTraining:
         self.start: LiveStart | None = None
         self.frames: list[LiveFrame] = []
         self.drawn = 0  # frames that are shown
+        self.free = 0.0  # when the browser is free to draw again
         self.state = "idle"
         self.view: LiveView | None = None
         self._build()
         self.work = TabWork(explorer, self._receive)
         self.link = LinkedSettings(PATH, settings)
-        ui.timer(REDRAW, self.draw)
+        ui.timer(REDRAW, self._draw_when_free)
 
     def _build(self) -> None:
         with ui.element("div").classes("sides"):
@@ -140,6 +144,7 @@ class LiveTraining:
             self._show_state("training", "Training")
         else:
             self.work.say("pause")
+            self.draw()
             self._show_state("paused", "Paused")
 
     def stop(self) -> None:
@@ -172,6 +177,20 @@ class LiveTraining:
         if len(self.frames) > self.drawn:
             self.drawn = len(self.frames)
             self._show_frames()
+
+    async def _draw_when_free(self) -> None:
+        """Show the latest frames, but leave a browser that draws slowly twice as much time as it took.
+
+        Otherwise drawings queue up in the browser until it no longer answers, and the connection is given up.
+        """
+        free = self.state == "paused" or time.monotonic() >= self.free
+        if len(self.frames) > self.drawn and free:
+            began = time.monotonic()
+            self.draw()
+            with contextlib.suppress(TimeoutError):
+                await ui.run_javascript("true", timeout=SLOWEST)
+            now = time.monotonic()
+            self.free = now + 2 * (now - began)
 
     def _show_state(self, state: str, words: str) -> None:
         self.state = state

@@ -34,7 +34,7 @@ def _series(settings: LiveSettings, frames: Sequence[LiveFrame], name: str, fact
             [round(factor * frame.values[arm][name], 4) for frame in frames],
             role=arm,
             points=False,
-            dashed=arm == "soft",
+            dashed=arm == "hard",
         )
         for arm in settings.arms
     ]

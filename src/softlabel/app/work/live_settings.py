@@ -39,9 +39,9 @@ class LiveSettings(LinkSettings):
     def commands(self) -> dict[str, str]:
         """By its labels, the command that trains a student and prints its errors."""
         words = ["softlabel", "train", self.data, "--width", f"{self.width}", "--seeds", "1", "--seed", f"{self.seed}"]
-        words += ["--radius", f"{self.radius:g}"] if self.radius else []
-        words += ["--learning-rate", f"{self.learning_rate:g}", "--epochs", f"{self.epochs}"]
+        words += ["--radius", f"{self.radius!r}"] if self.radius else []
+        words += ["--learning-rate", f"{self.learning_rate!r}", "--epochs", f"{self.epochs}"]
         words += ["--batch-size", f"{self.batch_size or ALL_ROWS}"]
         words += ["--biases"] if self.planar else []
-        soft = ["--soft-labels", "network", "--temperature", f"{self.temperature:g}"]
+        soft = ["--soft-labels", "network", "--temperature", f"{self.temperature!r}"]
         return {arm: " ".join([*words, *(soft if arm == "soft" else [])]) for arm in self.arms}

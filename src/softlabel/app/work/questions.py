@@ -39,7 +39,7 @@ class Question(BaseModel):
         words = ["softlabel", self.kind, data, "--label", self.label, "--student", self.student, "--out", out]
         if teacher is not None:
             words += ["--teacher", teacher]
-        words += ["--accuracy", f"{self.accuracy:g}"] if self.kind == "plan" else ["--seeds", str(self.seeds)]
+        words += ["--accuracy", repr(self.accuracy)] if self.kind == "plan" else ["--seeds", str(self.seeds)]
         return shlex.join(words)
 
 
