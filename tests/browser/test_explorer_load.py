@@ -51,6 +51,7 @@ def test_ctrl_c_ends_every_training(browser, tmp_path):
     with started(tmp_path / "runs") as server:
         page = browser.new_page()  # it notices that its server is gone, which is an error on its console
         train(page, server)
+        page.wait_for_selector("text=/^step [1-9]/", timeout=60_000)  # by then the process that warms up has ended
         wait_until(page, lambda: server.working == 1)
         (training,) = server.workers
         code, errors = server.interrupt()
