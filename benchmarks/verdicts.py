@@ -98,8 +98,7 @@ def simulate(
     counts: dict[str, float] = {}
     taken = []
     for _ in range(repetitions):
-        groups = rng.integers(len(difference) // TOGETHER, size=-(-SEEDS // TOGETHER))
-        seeds = (groups[:, None] * TOGETHER + np.arange(TOGETHER)).ravel()[:SEEDS]
+        seeds = rng.integers(len(difference), size=SEEDS)
         rows = rng.integers(difference.shape[1], size=drawn)
         table = difference[seeds][:, rows] + gap / 100
         *_, at = follow(looks, table, np.zeros_like(table), MARGIN, hidden)

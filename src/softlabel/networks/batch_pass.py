@@ -8,8 +8,6 @@ Students with different orders of rows have a mini-batch each. Their hidden weig
 order, so that the products of one order are one product.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
@@ -125,46 +123,38 @@ class BatchPass:
 
     def _output_layers(self, stack: Stack, space: "_Workspace", targets: Tensor, weights: Tensor | None) -> None:
         """Overwrite z with the gradient in it, and set the gradients of output layers."""
-        groups, examples = stack.groups, targets.shape[-1]
         in_place = self._overwrite is not None
         if self._overwrite is not None:
             self._overwrite(space.z)
-        active = [
-            view.z if in_place else tuple(group.activation.value(half) for half in view.z)
-            for group, view in zip(groups, space.views, strict=True)
-        ]
-        for group, view, halves in zip(groups, space.views, active, strict=True):
+        for part in space.parts:
+            part.activate(in_place)
             for half in range(2):
-                torch.bmm(group.output.value[half], halves[half], out=view.logits[half])
+                torch.bmm(part.output[half], part.active[half], out=part.logits[half])
         logits = torch.add(space.logits[0], space.logits[1], out=space.logits[0])  # equal halves cancel exactly
         logits.mul_(self._scales)
-        for group, view in zip(groups, space.views, strict=True):
-            if group.output_bias is not None:
-                view.logits[0].add_(group.output_bias.value[0])
+        for part in space.parts:
+            if part.group.output_bias is not None:
+                part.logits[0].add_(part.group.output_bias.value[0])
         gradient = loss_gradient(logits, targets, self._temperatures, out=space.logits[1])
-        factors = self._scales / examples
+        factors = self._scales / targets.shape[-1]
         gradient.mul_(factors if weights is None else weights * factors)
         sums = gradient.sum(2, keepdim=True).mul_(self._inverse_scales)
-        first = 0
-        for group, view, halves in zip(groups, space.views, active, strict=True):
-            last = first + len(group.members)
-            own = gradient[first:last]
-            if group.train_output:
-                for half in range(2):
-                    torch.bmm(own, halves[half].mT, out=group.output.gradient[half])
-            if group.output_bias is not None:
-                group.output_bias.gradient[0].copy_(sums[first:last])
+        for part in space.parts:
+            own = gradient[part.students]
+            if part.group.output_bias is not None:
+                part.group.output_bias.gradient[0].copy_(sums[part.students])
             for half in range(2):
-                torch.bmm(group.output.value[half].mT, own, out=view.upstream[half])
+                if part.group.train_output:
+                    torch.bmm(own, part.active[half].mT, out=part.output_gradient[half])
+                torch.bmm(part.output_transposed[half], own, out=part.upstream[half])
                 if not in_place:
-                    group.activation.backward(view.upstream[half], view.z[half])
-            first = last
+                    part.group.activation.backward(part.upstream[half], part.z[half])
         if in_place:
-            groups[0].activation.backward(space.upstream, space.z)
+            stack.groups[0].activation.backward(space.upstream, space.z)
 
 
 class _Workspace:
-    """Buffers for mini-batches of one size, and what each group sees of them."""
+    """Buffers for mini-batches of one size."""
 
     def __init__(self, stack: Stack, products: Products, outputs: int, examples: int) -> None:
         like = stack.hidden.value
@@ -174,17 +164,27 @@ class _Workspace:
         self.product = torch.empty_like(like, dtype=torch.bfloat16) if products.rounded else stack.hidden.gradient
         self.upstream = like.new_empty(shape)
         self.logits = like.new_empty(2, len(stack.members), outputs, examples)
-        self.views: list[_GroupView] = []
+        self.parts: list[_GroupPart] = []
         first = 0
         for group in stack.groups:
-            last = first + len(group.members)
-            self.views.append(_GroupView(group.halves(self.z), group.halves(self.upstream), self.logits[:, first:last]))
-            first = last
+            self.parts.append(_GroupPart(group, self, slice(first, first + len(group.members))))
+            first += len(group.members)
 
 
-class _GroupView(NamedTuple):
-    """A group's part of the buffers: two of (students, half, examples), and (2, students, outputs, examples)."""
+class _GroupPart:
+    """What a group sees of the buffers, by halves: (students, half, examples), (students, outputs, half) and so on."""
 
-    z: tuple[Tensor, Tensor]
-    upstream: tuple[Tensor, Tensor]
-    logits: Tensor
+    def __init__(self, group: StudentGroup, space: _Workspace, students: slice) -> None:
+        self.group, self.students = group, students
+        self.z = self.active = group.halves(space.z)
+        self.upstream = group.halves(space.upstream)
+        self.logits = space.logits[0, students], space.logits[1, students]
+        self.output = group.output.value.unbind(0)
+        self.output_transposed = tuple(half.mT for half in self.output)
+        self.output_gradient = group.output.gradient.unbind(0)
+
+    def activate(self, in_place: bool) -> None:
+        """Compute the activations, unless they have been written over z."""
+        if not in_place:
+            first, second = self.z
+            self.active = self.group.activation.value(first), self.group.activation.value(second)

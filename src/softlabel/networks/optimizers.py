@@ -6,7 +6,6 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
-from torch.optim.adam import adam
 
 from softlabel.networks.stack import Slot, Stack, StudentGroup
 
@@ -74,22 +73,25 @@ class Adam:
 
 
 class _Pieces:
-    """Weights that PyTorch's kernel updates in one call, with their gradients and moments."""
+    """Weights that PyTorch's kernel updates in one call, with their gradients and moments.
+
+    The kernel is called directly: `torch.optim` prepares every call for several devices and counts the steps of every
+    tensor, which takes longer than the update of a small student.
+    """
 
     def __init__(self, step: int) -> None:
-        self.step = step
+        self.step = torch.tensor(float(step))
         self.columns: tuple[list[Tensor], ...] = ([], [], [], [])
-        self.steps: list[Tensor] = []
 
     def add(self, *tensors: Tensor) -> None:
         for column, tensor in zip(self.columns, tensors, strict=True):
             column.append(tensor)
-        self.steps.append(torch.tensor(float(self.step)))
 
     def update(self, learning_rate: float) -> None:
-        adam(
-            *self.columns, [], self.steps, fused=True, lr=learning_rate, beta1=BETAS[0], beta2=BETAS[1], eps=EPSILON,
-            weight_decay=0.0, amsgrad=False, maximize=False,
+        self.step += 1
+        torch._fused_adam_(
+            *self.columns, [], [self.step] * len(self.columns[0]), lr=learning_rate, beta1=BETAS[0], beta2=BETAS[1],
+            eps=EPSILON, weight_decay=0.0, amsgrad=False, maximize=False,
         )  # fmt: skip
 
 
