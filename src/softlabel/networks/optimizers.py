@@ -6,6 +6,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 from softlabel.networks.stack import Slot, Stack, StudentGroup
 
@@ -73,25 +74,23 @@ class Adam:
 
 
 class _Pieces:
-    """Weights that PyTorch's kernel updates in one call, with their gradients and moments.
-
-    The kernel is called directly: `torch.optim` prepares every call for several devices and counts the steps of every
-    tensor, which takes longer than the update of a small student.
-    """
+    """Weights that PyTorch's kernel updates in one call, with their gradients and moments."""
 
     def __init__(self, step: int) -> None:
-        self.step = torch.tensor(float(step))
+        self.step = step
         self.columns: tuple[list[Tensor], ...] = ([], [], [], [])
+        self.steps: list[Tensor] = []
 
     def add(self, *tensors: Tensor) -> None:
         for column, tensor in zip(self.columns, tensors, strict=True):
             column.append(tensor)
+        self.steps.append(torch.tensor(float(self.step)))
 
     def update(self, learning_rate: float) -> None:
-        self.step += 1
-        torch._fused_adam_(
-            *self.columns, [], [self.step] * len(self.columns[0]), lr=learning_rate, beta1=BETAS[0], beta2=BETAS[1],
-            eps=EPSILON, weight_decay=0.0, amsgrad=False, maximize=False,
+        values, gradients, first, second = self.columns
+        adam(
+            values, gradients, first, second, [], self.steps, fused=True, lr=learning_rate, beta1=BETAS[0],
+            beta2=BETAS[1], eps=EPSILON, weight_decay=0.0, amsgrad=False, maximize=False,
         )  # fmt: skip
 
 
