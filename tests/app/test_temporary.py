@@ -34,7 +34,7 @@ def send_directory(line):
     line.send("directory", tempfile.gettempdir())
 
 
-@pytest.mark.parametrize("length", [LONGEST, 70])
+@pytest.mark.parametrize("length", [LONGEST, pytest.param(70, marks=pytest.mark.slow)])
 def test_processes_use_it_and_it_ends_with_them(temporary, monkeypatch, length):
     system = temporary / ("d" * (length - len(str(temporary)) - 1))
     system.mkdir()

@@ -159,6 +159,7 @@ def test_a_file_above_the_limit_is_refused(browser, explorer, tmp_path):
         assert not page.locator("text=2. Your question").count()
 
 
+@pytest.mark.slow
 def test_very_long_names_of_columns(browser, explorer, tmp_path):
     names = ["x" * 20_000, "x" * 20_000 + "y", "z" * 20_000]
     rng = random.Random(0)
@@ -178,6 +179,7 @@ def test_very_long_names_of_columns(browser, explorer, tmp_path):
         assert overflow(page) <= 0
 
 
+@pytest.mark.slow
 def test_a_table_with_thousands_of_columns(browser, explorer, tmp_path):
     names = [f"flag {number}" for number in range(3_000)]
     rng = random.Random(0)

@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -99,13 +100,19 @@ def test_fewer_rows_than_columns_are_rotated_by_the_engine_and_fail_no_check():
         assert audited(x, y, replace(teacher, kappa=kappa), width=20, iterations=20).holds
 
 
+def moved(stack, step, factor, share):
+    """An optimizer that moves all weights by another share of the gradient than −1."""
+    for slot in stack.slots():
+        slot.value.addcmul_(slot.gradient, slot.learning_rate, value=share)
+
+
 @pytest.mark.parametrize("kappa", [1e-6, 1.0])
 def test_a_step_off_by_a_hundredth_is_noticed_at_any_scale(toy, kappa, monkeypatch):
     x, y, teacher = toy
     monkeypatch.setitem(
         optimizers.OPTIMIZERS,
         "gradient",
-        lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.learning_rate, value=-1.01),
+        lambda: partial(moved, share=-1.01),
     )
     result = audited(x, y, replace(teacher, kappa=kappa), width=20, iterations=5, radius=10.0, learning_rate=1.0)
     assert "update" in failing(result)
@@ -140,7 +147,7 @@ def test_a_wrong_sign_is_caught(toy, monkeypatch):
     monkeypatch.setitem(
         optimizers.OPTIMIZERS,
         "gradient",
-        lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.learning_rate),
+        lambda: partial(moved, share=1.0),
     )
     result = audited(x, y, teacher, width=50, iterations=30)
     assert not result.holds
@@ -174,7 +181,7 @@ def test_a_step_longer_than_the_learning_rate_is_caught(toy, monkeypatch):
     monkeypatch.setitem(
         optimizers.OPTIMIZERS,
         "gradient",
-        lambda slot, step, pace: slot.value.addcmul_(slot.gradient, slot.learning_rate, value=-1.01),
+        lambda: partial(moved, share=-1.01),
     )
     result = audited(x, y, teacher, width=50, iterations=5)
     assert failing(result) == {"update"}

@@ -139,7 +139,7 @@ def test_a_table_goes_all_the_way(table, folder, tmp_path, capsys, quick):
     assert verdict["gap"]["low"] <= verdict["gap"]["mean"] <= verdict["gap"]["high"]
 
     accuracy = np.bincount(problem.test.y).max() / len(problem.test) + 0.001  # barely above the most frequent class
-    budget = "--widths 4,8 --seeds 3 --epochs 60 --confirm 0 --no-rival --share 0.51 --confidence 0.8".split()
+    budget = "--widths 4,8 --seeds 5 --epochs 60 --confirm 0 --no-rival --share 0.51 --confidence 0.8".split()
     plan = document(
         capsys, "plan", *words, "--teacher", labels, "--accuracy", accuracy, *budget, "--out", tmp_path / "plan"
     )

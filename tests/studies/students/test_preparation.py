@@ -40,9 +40,9 @@ def trained(monkeypatch):
             self.append(name)
 
     log = Log()
-    full, fold = automatic._full_piece, automatic._fold_piece
+    full, fold = automatic._full_piece, automatic._FoldModels.piece
     monkeypatch.setattr(automatic, "_full_piece", lambda *what: (log.record(what[0]), full(*what))[1])
-    monkeypatch.setattr(automatic, "_fold_piece", lambda *what: (log.record("fold"), fold(*what))[1])
+    monkeypatch.setattr(automatic._FoldModels, "piece", lambda *what: (log.record("fold"), fold(*what))[1])
     return log
 
 
@@ -149,7 +149,7 @@ def test_students_never_learn_from_two_teachers(trained, tmp_path, monkeypatch):
         ask(out=tmp_path / "run", progress=stop)
     for piece in (tmp_path / "run" / "artifacts").glob("*/*.safetensors"):
         piece.unlink()
-    fold = automatic._fold_piece
+    fold = automatic._FoldModels.piece
 
     def otherwise(*what):
         piece = fold(*what)
@@ -157,7 +157,7 @@ def test_students_never_learn_from_two_teachers(trained, tmp_path, monkeypatch):
         return piece
 
     with monkeypatch.context() as patched:
-        patched.setattr(automatic, "_fold_piece", otherwise)
+        patched.setattr(automatic._FoldModels, "piece", otherwise)
         with pytest.raises(InputError, match="its predictions differ from those that finished students learned from"):
             ask(out=tmp_path / "run")
     for piece in (tmp_path / "run" / "artifacts").glob("*/*.safetensors"):
