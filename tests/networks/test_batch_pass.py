@@ -170,6 +170,16 @@ def test_a_divergence_without_balls_is_noticed():
         )  # fmt: skip
 
 
+def test_seeds_may_be_integers_of_numpy():
+    x, labels = problem(n=ROWS)
+    runs = [
+        train_students(x, many(), labels, epochs=2, batch_size=BATCH, seed=seed)
+        for seed in (3, np.int64(3), np.full(6, 3))
+    ]
+    for one, *others in zip(*runs, strict=True):
+        assert all(torch.equal(one.network.hidden, other.network.hidden) for other in others)
+
+
 def test_wrong_numbers_of_seeds_are_refused():
     x, labels = problem(n=ROWS)
     with pytest.raises(InputError, match="seed must be one integer, or one for each of the 6 students, got 2"):

@@ -100,9 +100,9 @@ class BatchPass:
 
     def _products(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         """out = left · right, where right (orders, …) has one matrix for the rows of every order."""
-        orders, size = len(self._sizes), self._sizes[0]
-        if all(other == size for other in self._sizes):
-            torch.bmm(left.view(orders, size, -1), right, out=out.view(orders, size, -1))
+        if len(set(self._sizes)) == 1:
+            shape = (len(self._sizes), self._sizes[0], -1)
+            torch.bmm(left.view(shape), right, out=out.view(shape))
             return
         first = 0
         for size, own in zip(self._sizes, right, strict=True):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -180,14 +181,14 @@ def train_students(
 
 def _orders(seed: int | Sequence[int], students: int) -> tuple[list[int], list[int]]:
     """The distinct seeds of orders of rows, and the number of each student's among them."""
-    if isinstance(seed, int):
-        return [seed], [0] * students
+    if isinstance(seed, Integral):
+        return [int(seed)], [0] * students
+    own = [int(one) for one in seed]  # pyright: ignore[reportGeneralTypeIssues]
     require(
-        len(seed) == students,
-        f"seed must be one integer, or one for each of the {students} students, got {len(seed)}",
+        len(own) == students, f"seed must be one integer, or one for each of the {students} students, got {len(own)}"
     )
-    seeds = list(dict.fromkeys(seed))
-    return seeds, [seeds.index(own) for own in seed]
+    seeds = list(dict.fromkeys(own))
+    return seeds, [seeds.index(one) for one in own]
 
 
 def count_steps(rows: int, epochs: int, batch_size: int | None) -> int:
