@@ -49,14 +49,14 @@ def _add_page(explorer: Explorer, panel: ExplorerPanel, panels: Sequence[Explore
 
 def _notifier() -> Callable[[Exception], None]:
     """Tells the visitor of one page in a sentence what failed; a timer that fails again and again does not flood it."""
-    last, told = "", 0.0
+    last, shown = "", 0.0
 
     def notify(error: Exception) -> None:
-        nonlocal last, told
+        nonlocal last, shown
         words = str(error) if isinstance(error, SoftlabelError) else f"unexpected {type(error).__name__}: {error}"
         sentence = printable(f"Something on this page failed ({short(words, 300)}).")
-        if sentence != last or time.monotonic() - told >= QUIET:
-            last, told = sentence, time.monotonic()
+        if sentence != last or time.monotonic() - shown >= QUIET:
+            last, shown = sentence, time.monotonic()
             ui.notify(sentence, type="negative", multi_line=True, close_button="Close")
 
     return notify

@@ -284,7 +284,7 @@ class StackTraining:
         tolerance = self.options.tolerance
         before = None if tolerance is None else stack.hidden.value.clone()
         self.update(stack, step, factor)
-        if self.bounded or not torch.isfinite(stack.hidden.value.sum()):
+        if self.bounded or not torch.isfinite(torch.linalg.vector_norm(stack.hidden.value)):
             distance = project(stack)
             if not torch.isfinite(distance).all():
                 self._raise_diverged(distance, step)

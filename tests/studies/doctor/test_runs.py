@@ -44,15 +44,15 @@ def problem_with_teacher(problem, logits):
     return TaughtProblem.from_predictions(problem, TeacherPredictions(logits, "a teacher", "logits"))
 
 
-def write_run(run_dir, digits, settings, seeds=3, study="verdict"):
+def write_run(run_dir, digits, settings, seeds=3, study="verdict", epochs=30):
     """Write a ledger of students that are trained here, as a verdict does, and examine it."""
     cells = tuple(StudentCell(**(SOME | one), seed=seed) for one in settings for seed in range(seeds))  # type: ignore[arg-type]
-    problem = problem_with_teacher(*digits)
+    problem, recipe = problem_with_teacher(*digits), RECIPE.model_copy(update={"epochs": epochs})
     results = []
     tried = [cell for cell in cells if cell.stage == "choose"]
     taken = [cell for cell in cells if cell.stage != "choose"]
     cells = (*tried, *taken)
-    for one in [one for part in (tried, taken) if part for one in train_cells(problem, RECIPE, part)]:
+    for one in [one for part in (tried, taken) if part for one in train_cells(problem, recipe, part)]:
         numbers, _ = measured(problem, calibrated(problem, one), "accuracy", "validation")
         results.append(CellResult(numbers | {"validation": numbers["metric"]} | course_numbers(one)))
     run_dir.mkdir()
@@ -87,7 +87,8 @@ def test_healthy_students_of_every_arm(tmp_path, digits):
     ],
 )
 def test_mistakes_are_named_as_a_cosine_and_adam_show_them(tmp_path, digits, settings, name):
-    result = write_run(tmp_path / "run", digits, [settings])
+    epochs = 90 if name == "width too small" else 30  # ample, so that it is not the length that is too small
+    result = write_run(tmp_path / "run", digits, [settings], epochs=epochs)
     assert name in names(result)
     finding = next(one for one in result.mistakes if one.name == name)
     assert finding.where["arm"] == settings.get("arm", "hard")
@@ -128,7 +129,7 @@ def test_widths_of_a_ladder_are_narrow_on_purpose(tmp_path, digits):
     result = write_run(tmp_path / "run", digits, ladder, study="plan")
     assert "width too small" not in names(result)
     assert "seeds disagree" not in names(result)
-    result = write_run(tmp_path / "top", digits, ladder[:1], study="plan")
+    result = write_run(tmp_path / "top", digits, ladder[:1], study="plan", epochs=90)
     assert "width too small" in names(result), "the widest width of a ladder is judged"
 
 

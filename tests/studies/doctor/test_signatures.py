@@ -69,7 +69,7 @@ def test_a_learning_rate_that_is_too_large(tmp_path, words, seed):
 def test_a_learning_rate_with_which_students_diverge(tmp_path):
     result = trained(tmp_path, "digits --width 8 --learning-rate 1e38", code=1)
     assert names(result) == {"learning rate too large"}
-    assert "diverged at step" in result.findings[0].evidence["the first"]
+    assert "diverged at step 0" in result.findings[0].evidence["the first"]
 
 
 @pytest.mark.parametrize("rate", ["1e-9", "0.01", "0.3", "2"])
