@@ -32,7 +32,8 @@ PAGES = [
 ]
 MARKS = {
     "smallest-student.md": [pytest.mark.slow, pytest.mark.data],
-    "when-not-to-distill.md": [pytest.mark.data],
+    "when-not-to-distill.md": [pytest.mark.slow, pytest.mark.data],
+    "onnx-teacher.md": [pytest.mark.slow],
 }
 
 
